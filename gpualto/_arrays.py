@@ -1,0 +1,147 @@
+"""Array arguments: which module they belong to, and their checked, canonical form."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Array = Any
+"""A NumPy or CuPy array; the two share no type."""
+
+Coordinates = tuple[Array, ...]
+"""One integer array per mode, all of one length."""
+
+LARGEST_EXACT_INTEGER = 2**53
+"""Integers up to here survive the conversion to float64."""
+
+_BLOCK = 1 << 14
+
+
+def array_module(array: Array) -> ModuleType:
+    """Return the module whose functions work on `array`: NumPy, or CuPy for its arrays."""
+    if type(array).__module__.partition(".")[0] == "cupy":
+        import cupy
+
+        return cupy  # type: ignore[no-any-return]
+    return np
+
+
+def blocks(count: int, xp: ModuleType = np, size: int = _BLOCK) -> Iterator[slice]:
+    """Split `range(count)` into slices: small enough for the cache on the CPU, a single one on a device."""
+    step = size if xp is np else max(count, 1)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def as_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return `shape` as Python integers, checked."""
+    try:
+        lengths = tuple(operator.index(length) for length in shape)
+    except TypeError:
+        raise TypeError(f"shape: expected a sequence of integers, one per mode, got {shape!r}") from None
+    if not lengths:
+        raise ValueError("shape: a tensor has at least one mode, got ()")
+    for mode, length in enumerate(lengths):
+        if not 0 <= length <= 2**63:
+            raise ValueError(f"shape: mode {mode} has length {length}, outside [0, 2**63]")
+    return lengths
+
+
+def as_mode(mode: int, ndim: int) -> int:
+    """Return `mode` counted from the front; negative modes count from the back."""
+    try:
+        number = operator.index(mode)
+    except TypeError:
+        raise TypeError(f"mode: expected an integer, got {mode!r}") from None
+    if not -ndim <= number < ndim:
+        raise ValueError(f"mode: {number} is outside [{-ndim}, {ndim}) for a tensor of {ndim} modes")
+    return number % ndim
+
+
+def as_coordinates(coords: Array | Sequence[Array]) -> Coordinates:
+    """Return `coords`, an (ndim, nnz) array or a sequence of ndim arrays, as one integer array per mode."""
+    rows = coords if isinstance(coords, (tuple, list)) or getattr(coords, "ndim", 0) == 2 else None
+    if rows is None or len(rows) == 0:
+        raise TypeError(
+            "coords: expected an (ndim, nnz) integer array or a sequence of ndim integer arrays, "
+            f"got {_describe(coords)}; the order of arguments is (coords, values, shape)"
+        )
+    arrays = tuple(_as_integers(row, mode) for mode, row in enumerate(rows))
+    lengths = [array.size for array in arrays]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"coords: the modes differ in length: {lengths}")
+    return arrays
+
+
+def _as_integers(row: Array, mode: int) -> Array:
+    array = array_module(row).asarray(row)
+    if array.ndim != 1:
+        raise TypeError(
+            f"coords: mode {mode} must be a one-dimensional array, got {_describe(row)}; "
+            "the order of arguments is (coords, values, shape)"
+        )
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"coords: mode {mode} must be of an integer type, got {array.dtype}")
+    return array
+
+
+def check_bounds(coords: Coordinates, shape: tuple[int, ...]) -> None:
+    """Raise `ValueError` for the first coordinate outside `shape`."""
+    if len(coords) != len(shape):
+        raise ValueError(f"coords: {len(coords)} modes were given for a shape of {len(shape)}: {shape}")
+    for mode, (coordinate, length) in enumerate(zip(coords, shape, strict=True)):
+        if coordinate.size == 0:
+            continue
+        # Compared as Python integers: a mixed comparison would round large uint64 coordinates.
+        if int(coordinate.min()) >= 0 and int(coordinate.max()) < length:
+            continue
+        wrong = coordinate > length - 1 if length <= np.iinfo(coordinate.dtype).max else coordinate < 0
+        if coordinate.dtype.kind == "i":
+            wrong = wrong | (coordinate < 0)
+        position = int(wrong.argmax())
+        raise ValueError(
+            f"coords: mode {mode} has the coordinate {int(coordinate[position])} at position {position}, "
+            f"outside [0, {length})"
+        )
+
+
+def as_values(values: Array) -> Array:
+    """Return `values` as a one-dimensional float32 or float64 array; integers and booleans become float64."""
+    array = array_module(values).asarray(values)
+    if array.ndim != 1:
+        raise TypeError(
+            f"values: expected a one-dimensional array, got {_describe(values)}; "
+            "the order of arguments is (coords, values, shape)"
+        )
+    return as_floats(array, "values")
+
+
+def as_floats(array: Array, name: str) -> Array:
+    """Return `array` as float32 or float64, whichever holds its values without loss."""
+    dtype = array.dtype
+    if dtype in (np.float32, np.float64):
+        return array
+    if dtype == np.float16:
+        return array.astype(np.float32)
+    if dtype.kind not in "biu":
+        reason = "complex numbers are not supported" if dtype.kind == "c" else "expected real numbers"
+        raise TypeError(f"{name}: {reason}, got {dtype}; convert to float32 or float64 first")
+    if dtype.itemsize == 8 and array.size:
+        extremes = (int(array.min()), int(array.max()))
+        if max(map(abs, extremes)) > LARGEST_EXACT_INTEGER:
+            raise ValueError(
+                f"{name}: integers beyond 2**53 (here {max(extremes, key=abs)}) have no exact float64; "
+                "convert to float64 first if rounding is acceptable"
+            )
+    return array.astype(np.float64)
+
+
+def _describe(argument: object) -> str:
+    shape = getattr(argument, "shape", None)
+    return f"{type(argument).__name__} of shape {tuple(shape)}" if shape is not None else repr(argument)[:60]

@@ -1,0 +1,37 @@
+"""The definition of each operation, in NumPy, for any format that can decode its stored positions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualto._arrays import Array, blocks
+from gpualto.tensor import Tensor
+
+_SCRATCH_BYTES = 8 * 2**20
+"""Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""
+
+
+def mttkrp(X: Tensor, factors: list[Array | None], mode: int, rank: int) -> Array:
+    """Return the MTTKRP, accumulated in float64: see `gpualto.mttkrp`."""
+    result = np.zeros((X.shape[mode], rank))
+    inputs = [(n, factor) for n, factor in enumerate(factors) if factor is not None]
+    # A nonzero takes three rows of float64 and, for coordinates and ordering, a few words a mode.
+    for block in blocks(X.nnz, size=_rows_in_scratch(8 * (3 * rank + 3 * X.ndim))):
+        coords = X.decode(block)
+        rows = np.repeat(X.values[block, np.newaxis].astype(np.float64), rank, axis=1)
+        for n, factor in inputs:
+            rows *= factor[coords[n]]
+        add_rows(result, coords[mode], rows)
+    return result
+
+
+def add_rows(result: Array, targets: Array, rows: Array) -> None:
+    """Add each row to the row of `result` that its target names, equal targets in their order."""
+    order = np.argsort(targets, kind="stable")
+    targets = targets[order]
+    starts = np.flatnonzero(np.diff(targets, prepend=-1))
+    result[targets[starts]] += np.add.reduceat(rows[order], starts, axis=0)
+
+
+def _rows_in_scratch(row_nbytes: int) -> int:
+    return max(_SCRATCH_BYTES // row_nbytes, 1)

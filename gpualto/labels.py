@@ -1,0 +1,72 @@
+"""What the modes and their indices are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ModeLabels:
+    """Name of one mode and, where known, the label of each of its indices.
+
+    Parameters
+    ----------
+    name : str, optional
+        What the mode counts: ``"carrier"``.
+    entries : tuple of str, optional
+        One label for each index.
+
+    Examples
+    --------
+    >>> month = ModeLabels("month", ("Jan", "Feb"))
+    >>> month.text(1)
+    'Feb'
+    >>> ModeLabels().text(1)
+    '1'
+    """
+
+    name: str | None = None
+    entries: tuple[str, ...] | None = None
+
+    def text(self, index: int) -> str:
+        """Return the label of an index, or the index itself where there are no labels."""
+        return str(index) if self.entries is None else self.entries[index]
+
+    def title(self, mode: int) -> str:
+        """Return the name of the mode, or its number where it has no name."""
+        return self.name or f"mode {mode}"
+
+    def take(self, indices: Iterable[int]) -> ModeLabels:
+        """Return the labels of some of the indices."""
+        if self.entries is None:
+            return self
+        return ModeLabels(self.name, tuple(self.entries[index] for index in indices))
+
+
+AnyLabels = Sequence[ModeLabels | Sequence[str] | None] | Mapping[str, Sequence[str] | None]
+"""One item per mode: its labels or None; a mapping also gives the names."""
+
+
+def as_labels(labels: AnyLabels | None, shape: tuple[int, ...]) -> tuple[ModeLabels, ...]:
+    """Return one `ModeLabels` per mode, checked against the shape."""
+    if labels is None:
+        return (ModeLabels(),) * len(shape)
+    if isinstance(labels, Mapping):
+        modes = [ModeLabels(name, _entries(entries)) for name, entries in labels.items()]
+    else:
+        modes = [
+            item if isinstance(item, ModeLabels) else ModeLabels(None, _entries(item)) for item in labels
+        ]
+    if len(modes) != len(shape):
+        raise ValueError(f"labels: {len(modes)} modes were given for a tensor of {len(shape)}")
+    for mode, (item, length) in enumerate(zip(modes, shape, strict=True)):
+        if item.entries is not None and len(item.entries) != length:
+            raise ValueError(
+                f"labels: {item.title(mode)} has {len(item.entries)} labels for a length of {length}"
+            )
+    return tuple(modes)
+
+
+def _entries(entries: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if entries is None else tuple(map(str, entries))

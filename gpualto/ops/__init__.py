@@ -1,0 +1,1 @@
+"""The public operations: they check their arguments, pick a backend and call it."""

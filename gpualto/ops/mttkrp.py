@@ -1,0 +1,135 @@
+"""The matricized tensor times Khatri-Rao product (MTTKRP): what CP decompositions spend their time in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpualto._arrays import Array, array_module, as_floats, as_mode
+from gpualto.backends import backend_for
+from gpualto.profiling import annotate
+from gpualto.tensor import Tensor
+
+
+class Model(Protocol):
+    """Anything with weights and factors: a CP model of this package or TensorLy's."""
+
+    @property
+    def weights(self) -> Any:
+        """(R,) array, or None for ones."""
+
+    @property
+    def factors(self) -> Any:
+        """One (I_n, R) array per mode."""
+
+
+Factors = Sequence[Array | None] | Model
+"""One (I_n, R) array per mode, or a CP model; the entry of the mode that is computed may be None."""
+
+
+def mttkrp(X: Tensor, factors: Factors, mode: int, out: Array | None = None) -> Array:
+    """Multiply the unfolding of one mode with the Khatri-Rao product of the other modes' factors.
+
+    Row i of the result is the sum, over the nonzeros with coordinate i in `mode`, of the value times the
+    elementwise product of the rows that the other coordinates select. Neither the unfolding nor the
+    Khatri-Rao product is ever formed.
+
+    Parameters
+    ----------
+    X : Tensor
+    factors : sequence of (I_n, R) arrays, or CP model
+        Any strides; the entry of `mode` is not read and may be None. The columns of a model are scaled by
+        its weights.
+    mode : int
+        The mode whose rows are computed; negative modes count from the back.
+    out : (I_mode, R) array, optional
+        Where to put the result; any strides, and it may share memory with a factor.
+
+    Returns
+    -------
+    (I_mode, R) array
+        C-ordered, or `out`. float32 where values and factors are float32, else float64; sums are
+        accumulated in float64 either way.
+
+    Raises
+    ------
+    TypeError
+        If factors are not real numbers or `out` has another type than the result.
+    ValueError
+        If the shape of a factor or of `out` does not fit; the mode is named.
+
+    References
+    ----------
+    Kolda, Bader: Tensor Decompositions and Applications. SIAM Review 51(3), 2009, section 3.4.
+
+    Examples
+    --------
+    >>> X = Tensor.from_coo([[0, 2], [1, 0], [3, 3]], [1.0, 2.0], shape=(3, 2, 4))
+    >>> ones = [np.ones((length, 2)) for length in X.shape]
+    >>> mttkrp(X, ones, 0)
+    array([[1., 1.], [0., 0.], [2., 2.]])
+    """
+    mode = as_mode(mode, X.ndim)
+    inputs, weights = _as_inputs(X, factors, mode)
+    rank = next((factor.shape[1] for factor in inputs if factor is not None), None)
+    if rank is None:
+        rank = 1 if weights is None else weights.size
+    types = [factor.dtype for factor in [*inputs, weights] if factor is not None]
+    dtype = np.result_type(X.dtype, *types)
+    shape = (X.shape[mode], rank)
+    if out is not None:
+        _check_out(out, shape, dtype)
+    with annotate("gpualto.mttkrp"):
+        result = backend_for(X).mttkrp(X, inputs, mode, rank)
+        if weights is not None:
+            result *= weights
+    if out is None:
+        return result.astype(dtype, copy=False)
+    out[...] = result
+    return out
+
+
+def _as_inputs(X: Tensor, factors: Factors, mode: int) -> tuple[list[Array | None], Array | None]:
+    """Return the checked factors, None in place of `mode`, and the weights if there are any."""
+    weights = None
+    if hasattr(factors, "factors"):
+        factors, weights = factors.factors, factors.weights
+    items = list(factors)  # type: ignore[arg-type]
+    if len(items) != X.ndim:
+        raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
+    inputs = [None if n == mode else _as_factor(item, n, X.shape[n]) for n, item in enumerate(items)]
+    ranks = {n: factor.shape[1] for n, factor in enumerate(inputs) if factor is not None}
+    if len(set(ranks.values())) > 1:
+        raise ValueError(f"factors: the numbers of columns differ by mode: {ranks}")
+    if weights is not None:
+        weights = as_floats(array_module(weights).asarray(weights), "weights")
+        expected = next(iter(ranks.values()), weights.size)
+        if weights.shape != (expected,):
+            raise ValueError(f"factors: weights of shape {weights.shape} for {expected} columns")
+    return inputs, weights
+
+
+def _as_factor(factor: Array | None, mode: int, length: int) -> Array:
+    if factor is None:
+        raise ValueError(f"factors: mode {mode} is None, and only the factor of the computed mode may be")
+    array = array_module(factor).asarray(factor)
+    if array_module(array) is not np:
+        raise TypeError(
+            f"factors: mode {mode} is a CuPy array and the tensor is on the CPU; pass factor.get()"
+        )
+    if array.ndim != 2 or array.shape[0] != length:
+        raise ValueError(
+            f"factors: mode {mode} has shape {array.shape}, expected ({length}, rank) for this tensor"
+        )
+    return as_floats(array, f"factors: mode {mode}")
+
+
+def _check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        raise TypeError(
+            f"out: expected a NumPy array of {dtype}, got {getattr(out, 'dtype', type(out).__name__)}"
+        )
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")

@@ -1,0 +1,431 @@
+"""The sparse tensor: a shape, sorted linear indices and values, on one device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+
+import numpy as np
+
+from gpualto._arrays import Array, array_module, as_coordinates, as_mode, as_values, blocks
+from gpualto.encoding import AltoEncoding, LinearIndex
+from gpualto.labels import AnyLabels, ModeLabels, as_labels
+from gpualto.ordering import argsort, find, first_of_equals
+from gpualto.profiling import annotate
+
+if TYPE_CHECKING:
+    from gpualto.ops.mttkrp import Factors
+
+Duplicates = Literal["sum", "error"]
+
+_DENSE_LIMIT = 4 * 2**30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tensor:
+    """A sparse tensor, its nonzeros in adaptive linearized tensor order.
+
+    Build one with `from_coo`, `from_dense`, `from_scipy` or `gpualto.read`; the constructor itself takes
+    arrays that are sorted already and does not check them. A tensor never changes: every method gives a
+    new one, and its arrays are read-only.
+
+    A *nonzero* is a stored entry. Explicit zeros are kept (`prune` drops them); what is not stored is zero.
+
+    Parameters
+    ----------
+    encoding : AltoEncoding
+        Shape and bit layout.
+    index : tuple of (nnz,) arrays
+        Words of the linear indices, increasing.
+    values : (nnz,) array
+        float32 or float64.
+    labels : tuple of ModeLabels
+        Names of the modes and of their indices.
+
+    Examples
+    --------
+    >>> X = Tensor.from_coo([[0, 1, 3], [0, 6, 4], [0, 1, 0]], [1.0, 2.0, 3.0], shape=(4, 8, 2))
+    >>> X
+    gpualto.Tensor(4 x 8 x 2, nnz=3, density=0.0469, float64, cpu)
+      ALTO: 6 bits in uint32, 36 bytes
+    >>> X[1, 6, 1]
+    2.0
+    >>> X[3].shape
+    (8, 2)
+    """
+
+    encoding: AltoEncoding
+    index: LinearIndex
+    values: Array
+    labels: tuple[ModeLabels, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", tuple(map(_read_only, self.index)))
+        object.__setattr__(self, "values", _read_only(self.values))
+        object.__setattr__(self, "labels", as_labels(self.labels or None, self.shape))
+
+    # Construction ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_coo(
+        cls,
+        coords: Array | Sequence[Array],
+        values: Array,
+        shape: Sequence[int] | None = None,
+        *,
+        duplicates: Duplicates = "sum",
+        labels: AnyLabels | None = None,
+    ) -> Self:
+        """Make a tensor from coordinates and values.
+
+        Parameters
+        ----------
+        coords : (ndim, nnz) array or sequence of ndim arrays
+            Coordinates, any integer type, any order: what ``numpy.nonzero`` gives.
+        values : (nnz,) array
+            float32 and float64 are kept, integers and booleans become float64.
+        shape : sequence of int, optional
+            By default the largest coordinate of each mode plus one.
+        duplicates : {"sum", "error"}
+            What to do with equal coordinates.
+        labels : sequence or mapping, optional
+            Labels of each mode, or None for a mode without; a mapping gives the modes' names as well.
+
+        Raises
+        ------
+        TypeError
+            If coordinates are not integers, values not real, or the arguments are out of order.
+        ValueError
+            If lengths disagree, a coordinate is out of bounds, or duplicates are refused.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[1, 0, 1], [3, 2, 3]], [0.25, 1.0, 0.5], shape=(2, 4))
+        >>> X.nnz, X[1, 3]
+        (2, 0.75)
+        """
+        coordinates = as_coordinates(coords)
+        checked_values = as_values(values)
+        _require_host(coordinates[0], checked_values)
+        if duplicates not in ("sum", "error"):
+            raise ValueError(f'duplicates: expected "sum" or "error", got {duplicates!r}')
+        nnz = coordinates[0].size
+        if checked_values.size != nnz:
+            hint = "; coords has one row per mode: pass coords.T" if len(coordinates) == len(values) else ""
+            raise ValueError(
+                f"values: {checked_values.size} values for {nnz} coordinates in each of "
+                f"{len(coordinates)} modes{hint}"
+            )
+        if shape is None:
+            if nnz == 0:
+                raise ValueError("shape: needed where there are no nonzeros to infer it from")
+            shape = tuple(int(coordinate.max()) + 1 for coordinate in coordinates)
+        encoding = AltoEncoding(shape)
+        with annotate("gpualto.construct"):
+            index = encoding.linearize(coordinates)
+            order = argsort(index)
+            index = tuple(word[order] for word in index)
+            index, merged = _merge_duplicates(encoding, index, checked_values[order], duplicates)
+        return cls(encoding, index, merged, as_labels(labels, encoding.shape))
+
+    @classmethod
+    def from_dense(cls, array: Array, *, labels: AnyLabels | None = None) -> Self:
+        """Make a tensor from the nonzero entries of a dense array.
+
+        Examples
+        --------
+        >>> Tensor.from_dense(np.eye(3)).nnz
+        3
+        """
+        dense = array_module(array).asarray(array)
+        if dense.ndim == 0:
+            raise ValueError("array: a tensor has at least one mode, got a scalar")
+        coords = dense.nonzero()
+        return cls.from_coo(coords, dense[coords], dense.shape, labels=labels)
+
+    @classmethod
+    def from_scipy(
+        cls, array: Any, *, duplicates: Duplicates = "sum", labels: AnyLabels | None = None
+    ) -> Self:
+        """Make a tensor from a SciPy sparse matrix or array of any format, n-dimensional ``coo_array`` included.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> Tensor.from_scipy(scipy.sparse.eye_array(3)).nnz
+        3
+        """
+        coo = array.tocoo()
+        return cls.from_coo(coo.coords, coo.data, coo.shape, duplicates=duplicates, labels=labels)
+
+    # What it is -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each mode."""
+        return self.encoding.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of modes."""
+        return self.encoding.ndim
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.values.size)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Type of the values."""
+        return self.values.dtype  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """Number of cells, stored or not: an exact Python integer."""
+        return math.prod(self.shape)
+
+    @property
+    def density(self) -> float:
+        """Stored entries per cell."""
+        return self.nnz / self.size if self.size else 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and the values."""
+        return int(self.values.nbytes + sum(word.nbytes for word in self.index))
+
+    @property
+    def device(self) -> str:
+        """Where the arrays live: ``"cpu"``."""
+        return "cpu"
+
+    @property
+    def coords(self) -> Array:
+        """Coordinates of the nonzeros in their stored order: a new (ndim, nnz) int64 array."""
+        return self.decode(slice(None))
+
+    def decode(self, positions: slice) -> Array:
+        """Return the coordinates, (ndim, n) int64, of a run of stored positions."""
+        return self.encoding.delinearize(tuple(word[positions] for word in self.index))
+
+    def norm(self) -> float:
+        """Return the Frobenius norm.
+
+        Examples
+        --------
+        >>> Tensor.from_coo([[0, 2]], [3.0, 4.0]).norm()
+        5.0
+        """
+        if self.nnz == 0:
+            return 0.0
+        largest = float(abs(self.values).max())
+        if largest == 0 or not math.isfinite(largest):
+            return largest
+        # Scaled, so that the squares of very large or very small values stay in range.
+        squares = (
+            np.square(self.values[block] / largest, dtype=np.float64).sum() for block in self._blocks()
+        )
+        return largest * math.sqrt(math.fsum(squares))
+
+    def todense(self) -> Array:
+        """Return the dense array.
+
+        Raises
+        ------
+        ValueError
+            If it would take more than 4 GiB.
+        """
+        nbytes = self.size * self.dtype.itemsize
+        if nbytes > _DENSE_LIMIT:
+            raise ValueError(
+                f"a dense array of shape {self.shape} would take {nbytes / 2**30:,.1f} GiB, more than the limit "
+                f"of {_DENSE_LIMIT >> 30}; slice the tensor first"
+            )
+        dense = array_module(self.values).zeros(self.shape, self.dtype)
+        dense[tuple(self.coords)] = self.values
+        return dense
+
+    def to_scipy(self) -> Any:
+        """Return a SciPy ``coo_array`` of the same shape; n-dimensional ones need SciPy 1.13."""
+        from gpualto.interop.scipy import to_scipy
+
+        return to_scipy(self)
+
+    # What it gives --------------------------------------------------------------------------------------
+
+    def mttkrp(self, factors: Factors, mode: int, out: Array | None = None) -> Array:
+        """Multiply the unfolding of `mode` with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
+        from gpualto.ops.mttkrp import mttkrp
+
+        return mttkrp(self, factors, mode, out)
+
+    def astype(self, dtype: Any) -> Self:
+        """Return the tensor with values of another type, float32 or float64."""
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise TypeError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
+        return replace(self, values=self.values.astype(dtype))
+
+    def prune(self) -> Self:
+        """Return the tensor without its explicit zeros."""
+        return self._select(self.values != 0)
+
+    def permute(self, modes: Sequence[int]) -> Self:
+        """Return the tensor with its modes in another order: mode n of the result is mode ``modes[n]``.
+
+        Examples
+        --------
+        >>> Tensor.from_coo([[0], [5]], [1.0], shape=(2, 9)).permute((1, 0))[5, 0]
+        1.0
+        """
+        order = [as_mode(mode, self.ndim) for mode in modes]
+        if sorted(order) != list(range(self.ndim)):
+            raise ValueError(f"modes: {tuple(modes)} is not a permutation of the {self.ndim} modes")
+        shape, labels = zip(*((self.shape[mode], self.labels[mode]) for mode in order), strict=True)
+        return type(self).from_coo(self.coords[order], self.values, shape, labels=labels)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return one value where every mode has an integer, else the tensor of the modes that are left.
+
+        Integers may be negative, slices may have steps, and an ellipsis stands for the modes not named.
+
+        Raises
+        ------
+        IndexError
+            If an integer is out of bounds or there are too many of them.
+        """
+        keys = [_as_key(k, mode, self.shape[mode]) for mode, k in enumerate(_expand(key, self.ndim))]
+        if all(isinstance(k, int) for k in keys):
+            position = find(self.index, self.encoding.linearize([[k] for k in keys]))
+            return self.dtype.type(0).item() if position is None else self.values[position].item()
+        return self._slice(keys)
+
+    def _slice(self, keys: list[int | range]) -> Self:
+        coords = self.coords
+        kept = np.ones(self.nnz, bool)
+        for coordinate, k in zip(coords, keys, strict=True):
+            kept &= (coordinate == k) if isinstance(k, int) else _contains(k, coordinate)
+        left = {mode: k for mode, k in enumerate(keys) if isinstance(k, range)}
+        return type(self).from_coo(
+            [(coords[mode, kept] - k.start) // k.step for mode, k in left.items()],
+            self.values[kept],
+            [len(k) for k in left.values()],
+            labels=[self.labels[mode].take(k) for mode, k in left.items()],
+        )
+
+    def _select(self, kept: Array) -> Self:
+        return replace(self, index=tuple(word[kept] for word in self.index), values=self.values[kept])
+
+    def _blocks(self) -> Iterator[slice]:
+        return blocks(self.nnz, array_module(self.values), 1 << 20)
+
+    # How it looks ---------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether shape, type, stored coordinates and values are exactly equal."""
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        return (
+            (self.shape, self.dtype, self.nnz) == (other.shape, other.dtype, other.nnz)
+            and all(bool((a == b).all()) for a, b in zip(self.index, other.index, strict=True))
+            and bool((self.values == other.values).all())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through the constructor, which makes the arrays read-only again."""
+        return type(self), (self.encoding, self.index, self.values, self.labels)
+
+    def __repr__(self) -> str:
+        words = " + ".join(str(word.dtype) for word in reversed(self.index))
+        names = [item.title(mode) for mode, item in enumerate(self.labels)]
+        named = f"; {' x '.join(names)}" if any(item.name for item in self.labels) else ""
+        shape = " x ".join(map(str, self.shape))
+        lines = [
+            f"gpualto.Tensor({shape}, nnz={self.nnz:,}, density={self.density:.3g}, {self.dtype}, {self.device})",
+            f"  ALTO: {self.encoding.nbits} bits in {words}, {format_bytes(self.nbytes)}{named}",
+        ]
+        return "\n".join(line if len(line) <= 110 else line[:107] + "..." for line in lines)
+
+
+def format_bytes(count: int) -> str:
+    """Return a number of bytes for reading, in decimal units.
+
+    Examples
+    --------
+    >>> format_bytes(36), format_bytes(1_234_567)
+    ('36 bytes', '1.23 MB')
+    """
+    if count < 1000:
+        return f"{count} bytes"
+    power = min((len(str(count)) - 1) // 3, 5)
+    return f"{count / 1000**power:.3g} {'kMGTP'[power - 1]}B"
+
+
+def _merge_duplicates(
+    encoding: AltoEncoding, index: LinearIndex, values: Array, duplicates: Duplicates
+) -> tuple[LinearIndex, Array]:
+    """Sum the values of equal neighbours among sorted linear indices, or refuse them."""
+    first = first_of_equals(index)
+    starts = first.nonzero()[0]
+    surplus = values.size - starts.size
+    if surplus == 0:
+        return index, values
+    if duplicates == "error":
+        position = int((~first).argmax())
+        where = tuple(
+            encoding.delinearize(tuple(word[position : position + 1] for word in index))[:, 0].tolist()
+        )
+        raise ValueError(
+            f"coords: {surplus} surplus entries repeat a coordinate, the first at {where}; "
+            'duplicates="sum" would add them'
+        )
+    sums = np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype)
+    return tuple(word[starts] for word in index), sums
+
+
+def _require_host(*arrays: Array) -> None:
+    for array in arrays:
+        if array_module(array) is not np:
+            raise TypeError(
+                "coords, values: CuPy arrays were given, and this version computes on the CPU; pass array.get()"
+            )
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _expand(key: Any, ndim: int) -> list[Any]:
+    """Return one key per mode: an ellipsis and missing modes become full slices."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    ellipses = [position for position, k in enumerate(keys) if k is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexError("an index can have only one ellipsis")
+    given = len(keys) - len(ellipses)
+    if given > ndim:
+        raise IndexError(f"{given} indices were given for a tensor of {ndim} modes")
+    where = ellipses[0] if ellipses else len(keys)
+    return keys[:where] + [slice(None)] * (ndim - given) + keys[where + 1 :]
+
+
+def _as_key(key: slice | SupportsIndex, mode: int, length: int) -> int | range:
+    if isinstance(key, slice):
+        return range(*key.indices(length))
+    if isinstance(key, (bool, np.bool_)) or not hasattr(key, "__index__"):
+        raise TypeError(f"mode {mode}: expected an integer or a slice, got {key!r}")
+    index = key.__index__()
+    if not -length <= index < length:
+        raise IndexError(f"mode {mode}: index {index} is out of bounds for length {length}")
+    return index % length
+
+
+def _contains(indices: range, coordinate: Array) -> Array:
+    offset = coordinate - indices.start
+    steps = offset // indices.step
+    return (offset % indices.step == 0) & (steps >= 0) & (steps < len(indices))
