@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -44,7 +45,7 @@ class Partition:
         return int(self.bounds.size - 1)
 
     def staging_rows(self, mode: int) -> int:
-        """Rows of scratch that staging takes if every segment accumulates its interval of `mode` privately."""
+        """Rows of scratch that staging takes if every segment accumulates its interval of `mode` apart."""
         return int((self.high[:, mode] - self.low[:, mode] + 1).sum())
 
 
@@ -67,7 +68,7 @@ def partition(X: Tensor, nsegments: int) -> Partition:
     bounds = segment_bounds(X.nnz, nsegments)
     low = np.empty((bounds.size - 1, X.ndim), np.int64)
     high = np.empty_like(low)
-    for segment, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for segment, (start, stop) in enumerate(pairwise(bounds.tolist())):
         pieces = [
             X.decode(slice(start + b.start, start + b.stop)) for b in blocks(stop - start, size=1 << 20)
         ]

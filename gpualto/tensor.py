@@ -149,7 +149,7 @@ class Tensor:
     def from_scipy(
         cls, array: Any, *, duplicates: Duplicates = "sum", labels: AnyLabels | None = None
     ) -> Self:
-        """Make a tensor from a SciPy sparse matrix or array of any format, n-dimensional ``coo_array`` included.
+        """Make a tensor from a SciPy sparse array of any format, n-dimensional ``coo_array`` included.
 
         Examples
         --------
@@ -241,8 +241,8 @@ class Tensor:
         nbytes = self.size * self.dtype.itemsize
         if nbytes > _DENSE_LIMIT:
             raise ValueError(
-                f"a dense array of shape {self.shape} would take {nbytes / 2**30:,.1f} GiB, more than the limit "
-                f"of {_DENSE_LIMIT >> 30}; slice the tensor first"
+                f"a dense array of shape {self.shape} would take {nbytes / 2**30:,.1f} GiB, the limit is "
+                f"{_DENSE_LIMIT >> 30} GiB; slice the tensor first"
             )
         dense = array_module(self.values).zeros(self.shape, self.dtype)
         dense[tuple(self.coords)] = self.values
@@ -257,7 +257,7 @@ class Tensor:
     # What it gives --------------------------------------------------------------------------------------
 
     def mttkrp(self, factors: Factors, mode: int, out: Array | None = None) -> Array:
-        """Multiply the unfolding of `mode` with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
+        """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
         from gpualto.ops.mttkrp import mttkrp
 
         return mttkrp(self, factors, mode, out)
@@ -343,9 +343,9 @@ class Tensor:
         words = " + ".join(str(word.dtype) for word in reversed(self.index))
         names = [item.title(mode) for mode, item in enumerate(self.labels)]
         named = f"; {' x '.join(names)}" if any(item.name for item in self.labels) else ""
-        shape = " x ".join(map(str, self.shape))
+        what = f"nnz={self.nnz:,}, density={self.density:.3g}, {self.dtype}, {self.device}"
         lines = [
-            f"gpualto.Tensor({shape}, nnz={self.nnz:,}, density={self.density:.3g}, {self.dtype}, {self.device})",
+            f"gpualto.Tensor({' x '.join(map(str, self.shape))}, {what})",
             f"  ALTO: {self.encoding.nbits} bits in {words}, {format_bytes(self.nbytes)}{named}",
         ]
         return "\n".join(line if len(line) <= 110 else line[:107] + "..." for line in lines)
@@ -391,7 +391,7 @@ def _require_host(*arrays: Array) -> None:
     for array in arrays:
         if array_module(array) is not np:
             raise TypeError(
-                "coords, values: CuPy arrays were given, and this version computes on the CPU; pass array.get()"
+                "coords, values: CuPy arrays were given and this version is for the CPU; pass array.get()"
             )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from gpualto._arrays import Array, blocks
 from gpualto.tensor import Tensor
 
-_SCRATCH_BYTES = 8 * 2**20
+_SCRATCH_BYTES = 4 * 2**20
 """Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""
 
 

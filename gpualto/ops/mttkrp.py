@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,43 +73,55 @@ def mttkrp(X: Tensor, factors: Factors, mode: int, out: Array | None = None) -> 
     array([[1., 1.], [0., 0.], [2., 2.]])
     """
     mode = as_mode(mode, X.ndim)
-    inputs, weights = _as_inputs(X, factors, mode)
-    rank = next((factor.shape[1] for factor in inputs if factor is not None), None)
-    if rank is None:
-        rank = 1 if weights is None else weights.size
-    types = [factor.dtype for factor in [*inputs, weights] if factor is not None]
+    inputs = _as_inputs(X, factors, mode)
+    types = [array.dtype for array in [*inputs.factors, inputs.weights] if array is not None]
     dtype = np.result_type(X.dtype, *types)
-    shape = (X.shape[mode], rank)
+    shape = (X.shape[mode], inputs.rank)
     if out is not None:
         _check_out(out, shape, dtype)
     with annotate("gpualto.mttkrp"):
-        result = backend_for(X).mttkrp(X, inputs, mode, rank)
-        if weights is not None:
-            result *= weights
+        result = backend_for(X).mttkrp(X, inputs.factors, mode, inputs.rank)
+        if inputs.weights is not None:
+            result *= inputs.weights
     if out is None:
         return result.astype(dtype, copy=False)
     out[...] = result
     return out
 
 
-def _as_inputs(X: Tensor, factors: Factors, mode: int) -> tuple[list[Array | None], Array | None]:
-    """Return the checked factors, None in place of `mode`, and the weights if there are any."""
-    weights = None
-    if hasattr(factors, "factors"):
-        factors, weights = factors.factors, factors.weights
-    items = list(factors)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class _Inputs:
+    """Checked factors, None in place of the computed mode, their rank, and weights if there are any."""
+
+    factors: list[Array | None]
+    rank: int
+    weights: Array | None
+
+
+def _as_inputs(X: Tensor, factors: Factors, mode: int) -> _Inputs:
+    items, weights = _unpack(factors)
     if len(items) != X.ndim:
         raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
     inputs = [None if n == mode else _as_factor(item, n, X.shape[n]) for n, item in enumerate(items)]
     ranks = {n: factor.shape[1] for n, factor in enumerate(inputs) if factor is not None}
+    if not ranks:  # a tensor of one mode: the product over no factors is one, in as many columns
+        ranks = {mode: _as_factor(items[mode], mode, X.shape[mode]).shape[1]}
     if len(set(ranks.values())) > 1:
         raise ValueError(f"factors: the numbers of columns differ by mode: {ranks}")
+    rank = next(iter(ranks.values()))
     if weights is not None:
         weights = as_floats(array_module(weights).asarray(weights), "weights")
-        expected = next(iter(ranks.values()), weights.size)
-        if weights.shape != (expected,):
-            raise ValueError(f"factors: weights of shape {weights.shape} for {expected} columns")
-    return inputs, weights
+        if weights.shape != (rank,):
+            raise ValueError(f"factors: weights of shape {weights.shape} for {rank} columns")
+    return _Inputs(inputs, rank, weights)
+
+
+def _unpack(factors: Factors) -> tuple[list[Array | None], Array | None]:
+    if isinstance(factors, Sequence):
+        return list(factors), None
+    if hasattr(factors, "factors") and hasattr(factors, "weights"):
+        return list(factors.factors), factors.weights
+    raise TypeError(f"factors: expected a sequence of arrays or a CP model, got {type(factors).__name__}")
 
 
 def _as_factor(factor: Array | None, mode: int, length: int) -> Array:

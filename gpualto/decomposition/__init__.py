@@ -1,0 +1,1 @@
+"""CP models and the algorithms that make them."""

@@ -1,0 +1,94 @@
+"""Where a CP algorithm starts: random factors, leading eigenvectors, or a model given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gpualto._arrays import Array, as_floats
+from gpualto._optional import require
+from gpualto.decomposition.model import CPModel
+from gpualto.tensor import Tensor
+
+Init = Literal["random", "nvecs"] | CPModel | Sequence[Array]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def as_generator(random_state: RandomState) -> Any:
+    """Return the source of random numbers for a seed, a NumPy Generator or a RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "random_state: expected None, a non-negative integer, a numpy.random.Generator or a RandomState, "
+            f"got {random_state!r}"
+        ) from None
+
+
+def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
+    """Return the starting model, of the type of the tensor's values; what is given is copied."""
+    if isinstance(init, str):
+        if init == "random":
+            factors = [random_factor(generator, length, rank) for length in X.shape]
+        elif init == "nvecs":
+            factors = [leading_eigenvectors(X, mode, rank, generator) for mode in range(X.ndim)]
+        else:
+            raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
+        return CPModel(np.ones(rank), tuple(factor.astype(X.dtype) for factor in factors))
+    weights, given = init if isinstance(init, CPModel) else (np.ones(rank), init)
+    return CPModel(np.array(weights), tuple(_checked_copies(X, rank, given)))
+
+
+def random_factor(generator: Any, length: int, rank: int) -> Array:
+    """Return a (length, rank) array, uniform on [0, 1)."""
+    return generator.uniform(size=(length, rank))
+
+
+def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Array:
+    """Return the leading eigenvectors of the Gram matrix of an unfolding, as columns.
+
+    By Lanczos iterations on the sparse unfolding, which is applied and never squared. Where the mode is not
+    longer than the rank, all of its eigenvectors are taken, and random columns fill up. Signs are chosen so
+    that the largest entry of a column is positive.
+    """
+    linalg = require("scipy.sparse.linalg", "cpu", 'init="nvecs"')
+    from gpualto.interop.scipy import unfold
+
+    length = X.shape[mode]
+    matrix = unfold(X.astype(np.float64), mode)
+    if X.nnz == 0:
+        return random_factor(generator, length, rank)
+    if rank < length:
+        operator = linalg.LinearOperator(
+            (length, length), lambda v: matrix @ (matrix.T @ v), dtype=np.float64
+        )
+        start = generator.uniform(size=length)
+        _, vectors = linalg.eigsh(operator, k=rank, v0=start)
+        vectors = vectors[:, ::-1]
+    else:
+        _, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
+        padding = random_factor(generator, length, rank - length)
+        vectors = np.hstack([vectors[:, ::-1], padding])
+    largest = vectors[abs(vectors).argmax(axis=0), np.arange(rank)]
+    return np.where(largest < 0, -vectors, vectors)
+
+
+def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Array]:
+    if len(factors) != X.ndim:
+        raise ValueError(f"init: {len(factors)} factors were given for a tensor of {X.ndim} modes")
+    copies = []
+    for mode, factor in enumerate(factors):
+        array = as_floats(np.asarray(factor), f"init: mode {mode}")
+        if array.shape != (X.shape[mode], rank):
+            raise ValueError(
+                f"init: mode {mode} has shape {array.shape}, expected {(X.shape[mode], rank)} for this rank"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"init: mode {mode} has values that are not finite")
+        copies.append(array.astype(X.dtype, copy=True))
+    return copies

@@ -1,0 +1,77 @@
+"""The small dense pieces of CP algorithms: Gram products, normal equations, column norms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+import numpy as np
+
+from gpualto._arrays import Array, array_module, blocks
+
+_ROWS_PER_BLOCK = 1 << 16
+
+
+def gram(factor: Array) -> Array:
+    """Return the float64 Gram matrix of the columns of a factor."""
+    return cross_gram(factor, factor)
+
+
+def cross_gram(left: Array, right: Array) -> Array:
+    """Return ``left.T @ right`` in float64; float32 factors are widened a block of rows at a time."""
+    xp = array_module(left)
+    total = xp.zeros((left.shape[1], right.shape[1]))
+    for block in blocks(left.shape[0], xp, _ROWS_PER_BLOCK):
+        total += left[block].T.astype(np.float64, copy=False) @ right[block].astype(np.float64, copy=False)
+    return total
+
+
+def column_products(left: Array, right: Array) -> Array:
+    """Return the float64 inner product of each column of `left` with that of `right`."""
+    return np.einsum("ir,ir->r", left, right, dtype=np.float64)  # type: ignore[arg-type]
+
+
+def hadamard(matrices: Iterable[Array]) -> Array:
+    """Return the elementwise product of matrices of one shape."""
+    return reduce(np.multiply, matrices)
+
+
+def solve_normal_equations(gram_product: Array, right: Array) -> Array:
+    """Return the least-squares solution U of ``U @ gram_product = right``, of the type of `right`.
+
+    By Cholesky; where the Gram product is singular to working precision, by the pseudo-inverse. The columns
+    are scaled to a unit diagonal first, so that components of very different size do not look singular.
+    """
+    scale = np.sqrt(gram_product.diagonal())
+    scale = np.where(scale > 0, scale, 1.0)
+    scaled = gram_product / np.outer(scale, scale)
+    root = _inverse_root(scaled)
+    if root is None:
+        solution = right / scale @ np.linalg.pinv(scaled, hermitian=True)
+    else:
+        solution = right / scale @ root.T @ root
+    return (solution / scale).astype(right.dtype, copy=False)
+
+
+def _inverse_root(matrix: Array) -> Array | None:
+    """Return the inverse Cholesky factor of a matrix of unit diagonal, None where it is singular."""
+    try:
+        lower = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    smallest_pivot = float(lower.diagonal().min()) ** 2
+    if smallest_pivot <= 16 * len(matrix) * np.finfo(np.float64).eps:
+        return None
+    return np.linalg.inv(lower)
+
+
+def normalize_columns(factor: Array) -> tuple[Array, Array]:
+    """Return a factor with columns of norm one, and the norms; zero columns stay zero."""
+    # Scaled by the largest entry, so that the squares stay in range.
+    largest = np.abs(factor).max(axis=0, initial=0).astype(np.float64)
+    largest = np.where(largest > 0, largest, 1.0)
+    squares = np.zeros(factor.shape[1])
+    for block in blocks(factor.shape[0], np, _ROWS_PER_BLOCK):
+        squares += np.square(factor[block] / largest).sum(axis=0)
+    norms = largest * np.sqrt(squares)
+    return factor / np.where(norms > 0, norms, 1.0).astype(factor.dtype), norms

@@ -1,0 +1,248 @@
+"""The CP model: weights and one factor per mode."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from gpualto._arrays import Array, array_module, as_coordinates, as_floats, blocks, check_bounds
+from gpualto._optional import require
+from gpualto.decomposition.linear_algebra import (
+    column_products,
+    cross_gram,
+    gram,
+    hadamard,
+    normalize_columns,
+)
+from gpualto.labels import ModeLabels, as_labels
+from gpualto.ops.mttkrp import mttkrp
+from gpualto.tensor import Tensor
+
+_BLOCK_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class CPModel:
+    """A sum of rank-one tensors: component r is ``weights[r]`` times the outer product of the r-th columns.
+
+    Unpacks as ``weights, factors = model``.
+
+    Parameters
+    ----------
+    weights : (R,) array, or None for ones
+    factors : sequence of (I_n, R) arrays
+    labels : tuple of ModeLabels, optional
+        Names of the modes and of their indices.
+    fit : float, optional
+        ``1 - norm(X - model) / norm(X)`` for the tensor X that it was fitted to.
+    fits : tuple of float
+        The fit after each sweep.
+    times : tuple of float
+        Seconds from the start to the end of each sweep.
+    converged : bool
+        Whether the stop rule was met, as opposed to the limit of sweeps.
+
+    Examples
+    --------
+    >>> model = CPModel([2.0], [np.array([[1.0], [0.0]]), np.array([[3.0], [4.0]])])
+    >>> model.to_dense()
+    array([[6., 8.], [0., 0.]])
+    >>> model.normalize().weights
+    array([10.])
+    """
+
+    weights: Array
+    factors: tuple[Array, ...]
+    labels: tuple[ModeLabels, ...] = field(default=(), repr=False)
+    fit: float | None = None
+    fits: tuple[float, ...] = field(default=(), repr=False)
+    times: tuple[float, ...] = field(default=(), repr=False)
+    converged: bool = False
+
+    def __post_init__(self) -> None:
+        factors = tuple(as_floats(array_module(f).asarray(f), "factors") for f in self.factors)
+        if not factors or any(f.ndim != 2 or f.shape[1] != factors[0].shape[1] for f in factors):
+            shapes = [f.shape for f in factors]
+            raise ValueError(f"factors: expected (length, rank) arrays of one rank, got shapes {shapes}")
+        rank = factors[0].shape[1]
+        xp = array_module(factors[0])
+        weights = xp.ones(rank) if self.weights is None else as_floats(xp.asarray(self.weights), "weights")
+        if weights.shape != (rank,):
+            raise ValueError(f"weights: expected shape ({rank},), got {weights.shape}")
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "labels", as_labels(self.labels or None, self.shape))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as (weights, factors)."""
+        return iter((self.weights, self.factors))
+
+    def __repr__(self) -> str:
+        fit = "" if self.fit is None else f", fit={self.fit:.6f} after {self.n_iter} sweeps"
+        return f"gpualto.CPModel({' x '.join(map(str, self.shape))}, rank={self.rank}{fit})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each mode."""
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    @property
+    def ndim(self) -> int:
+        """Number of modes."""
+        return len(self.factors)
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return int(self.weights.size)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps that made the model."""
+        return len(self.fits)
+
+    def normalize(self) -> Self:
+        """Return the same model with columns of norm one and weights that are not negative."""
+        weights = self.weights.astype(np.float64)
+        factors = []
+        for factor in self.factors:
+            unit, norms = normalize_columns(factor)
+            factors.append(unit)
+            weights = weights * norms
+        factors[0] = np.where(weights < 0, -factors[0], factors[0])
+        return replace(self, weights=abs(weights), factors=tuple(factors))
+
+    def arrange(self) -> Self:
+        """Return the same model normalized, the components with the largest weights first."""
+        model = self.normalize()
+        return model.select(np.argsort(-model.weights, kind="stable"))
+
+    def select(self, components: Sequence[int] | Array) -> Self:
+        """Return the model of some of the components, in the order given."""
+        chosen = np.asarray(components)
+        return replace(
+            self,
+            weights=self.weights[chosen],
+            factors=tuple(np.ascontiguousarray(factor[:, chosen]) for factor in self.factors),
+        )
+
+    def norm(self) -> float:
+        """Return the Frobenius norm, by the Gram matrices of the factors."""
+        return float(np.sqrt(max(self._cross(self, [gram(factor) for factor in self.factors]), 0.0)))
+
+    def innerprod(self, other: Tensor | CPModel) -> float:
+        """Return the inner product with a sparse tensor or another model."""
+        _require_same_shape("other", other.shape, self.shape)
+        if isinstance(other, CPModel):
+            pairs = zip(self.factors, other.factors, strict=True)
+            return self._cross(other, [cross_gram(left, right) for left, right in pairs])
+        last = mttkrp(other, self.factors, -1)
+        return float(column_products(last, self.factors[-1]) @ self.weights)
+
+    def _cross(self, other: CPModel, grams: list[Array]) -> float:
+        return float(self.weights.astype(np.float64) @ hadamard(grams) @ other.weights)
+
+    def values_at(self, coords: Array | Sequence[Array]) -> Array:
+        """Return the values of the model at coordinates.
+
+        Parameters
+        ----------
+        coords : (ndim, n) array or sequence of ndim arrays
+
+        Raises
+        ------
+        ValueError
+            If a coordinate lies outside the shape.
+
+        Examples
+        --------
+        >>> model = CPModel(None, [np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])])
+        >>> model.values_at([[0, 1], [1, 1]])
+        array([4., 8.])
+        """
+        coordinates = as_coordinates(coords)
+        check_bounds(coordinates, self.shape)
+        xp = array_module(self.factors[0])
+        values = xp.empty(coordinates[0].size, np.result_type(self.weights, *self.factors))
+        for block in blocks(values.size, size=max(_BLOCK_ENTRIES // self.rank, 1)):
+            rows = self.factors[0][coordinates[0][block]]
+            for factor, coordinate in zip(self.factors[1:], coordinates[1:], strict=True):
+                rows = rows * factor[coordinate[block]]
+            values[block] = rows @ self.weights
+        return values
+
+    def to_dense(self) -> Array:
+        """Return the model as a dense array."""
+        dense = self.weights * self.factors[0]
+        for factor in self.factors[1:]:
+            dense = dense[..., np.newaxis, :] * factor
+        return dense.sum(axis=-1)
+
+    def score(self, other: CPModel, *, weight_penalty: bool = True) -> tuple[float, Array]:
+        """Return the factor match score with another model, and the permutation that it is reached with.
+
+        The score of a pair of components is the product over the modes of the absolute cosine between
+        their columns, times, if `weight_penalty`, one minus the relative difference of their weights. The
+        components are paired for the largest mean; 1 says that the models are the same up to order and sign.
+
+        Parameters
+        ----------
+        other : CPModel
+            Of the same shape and at most as many components.
+        weight_penalty : bool
+            Whether weights count.
+
+        Returns
+        -------
+        score : float
+            Mean over the components of `other`, in [0, 1].
+        permutation : (other.rank,) int array
+            Component r of `other` matches component ``permutation[r]`` of this model.
+
+        References
+        ----------
+        Acar, Dunlavy, Kolda, Mørup: Scalable tensor factorizations for incomplete data. 2011, section 4.3.
+        """
+        optimize = require("scipy.optimize", "cpu", "CPModel.score")
+        _require_same_shape("other", other.shape, self.shape)
+        if other.rank > self.rank:
+            raise ValueError(f"other: has {other.rank} components, more than this model's {self.rank}")
+        left, right = self.normalize(), other.normalize()
+        pairs = zip(left.factors, right.factors, strict=True)
+        scores = hadamard(abs(cross_gram(a, b)) for a, b in pairs)
+        if weight_penalty:
+            larger = np.maximum.outer(left.weights, right.weights)
+            difference = abs(np.subtract.outer(left.weights, right.weights))
+            scores *= 1 - difference / np.where(larger > 0, larger, 1.0)
+        chosen, matched = optimize.linear_sum_assignment(scores, maximize=True)
+        permutation = np.empty(other.rank, np.int64)
+        permutation[matched] = chosen
+        return float(scores[chosen, matched].mean()), permutation
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model with its labels and history to a ``.npz`` file, whole or not at all."""
+        from gpualto.io.npz import write_model
+
+        write_model(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CPModel:
+        """Read a model that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged or not a model.
+        """
+        from gpualto.io.npz import read_model
+
+        return read_model(path)
+
+
+def _require_same_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if shape != expected:
+        raise ValueError(f"{name}: has shape {shape}, this model {expected}")

@@ -1,0 +1,1 @@
+"""Tensors of other packages, in and out: one module per package."""

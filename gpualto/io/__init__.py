@@ -1,0 +1,1 @@
+"""Files: tensors and models, in and out."""
