@@ -1,7 +1,23 @@
 """Decompose and compute with sparse tensors in the Adaptive Linearized Tensor Order (ALTO)."""
 
+from gpualto import datasets, testing
+from gpualto.decomposition.als import cp_als
+from gpualto.decomposition.model import CPModel
 from gpualto.encoding import AltoEncoding
+from gpualto.io import read, write
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.tensor import Tensor
 
-__all__ = ["AltoEncoding", "Tensor", "mttkrp"]
+__version__ = "0.1.0"
+
+__all__ = [
+    "AltoEncoding",
+    "CPModel",
+    "Tensor",
+    "cp_als",
+    "datasets",
+    "mttkrp",
+    "read",
+    "testing",
+    "write",
+]

@@ -72,7 +72,8 @@ def cp_als(
     Returns
     -------
     CPModel
-        Columns of norm one, the largest weights first. With fixed modes, components keep their order, and
+        Columns of norm one, the largest weights first, the largest entries of columns positive where the
+        model allows. With fixed modes, components keep their order, and
         fixed factors their values.
 
     Raises
@@ -111,7 +112,7 @@ def cp_als(
         if stopped:
             break
     assert best is not None
-    return best if fixed else best.arrange()
+    return best if fixed else best.arrange().fix_signs()
 
 
 def _run(

@@ -28,7 +28,7 @@ def cross_gram(left: Array, right: Array) -> Array:
 
 def column_products(left: Array, right: Array) -> Array:
     """Return the float64 inner product of each column of `left` with that of `right`."""
-    return np.einsum("ir,ir->r", left, right, dtype=np.float64)  # type: ignore[arg-type]
+    return np.einsum("ir,ir->r", left, right, dtype=np.float64)
 
 
 def hadamard(matrices: Iterable[Array]) -> Array:

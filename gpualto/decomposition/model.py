@@ -121,6 +121,19 @@ class CPModel:
         model = self.normalize()
         return model.select(np.argsort(-model.weights, kind="stable"))
 
+    def fix_signs(self) -> Self:
+        """Return the same model with the largest entry of each column positive, as far as possible.
+
+        A component is unchanged when two of its columns change sign. Where the number of negative columns is
+        odd, the last of them stays negative.
+        """
+        largest = [f[abs(f).argmax(axis=0), np.arange(self.rank)] for f in self.factors]
+        negative = np.array([entries < 0 for entries in largest])
+        flips_left = negative.sum(axis=0) // 2 * 2
+        flip = negative & (np.cumsum(negative, axis=0) <= flips_left)
+        factors = tuple(np.where(f, -factor, factor) for f, factor in zip(flip, self.factors, strict=True))
+        return replace(self, factors=factors)
+
     def select(self, components: Sequence[int] | Array) -> Self:
         """Return the model of some of the components, in the order given."""
         chosen = np.asarray(components)

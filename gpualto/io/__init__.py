@@ -1,1 +1,101 @@
 """Files: tensors and models, in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpualto.io.files import DataFileError, StrPath, split_suffix
+from gpualto.io.maps import read_maps, write_maps
+from gpualto.io.npz import read_tensor, write_tensor
+from gpualto.io.tns import IndexBase, read_tns, write_tns
+from gpualto.tensor import Duplicates, Tensor
+
+__all__ = ["DataFileError", "read", "write"]
+
+
+def read(
+    path: StrPath,
+    *,
+    index_base: IndexBase = 1,
+    shape: Sequence[int] | None = None,
+    duplicates: Duplicates = "sum",
+) -> Tensor:
+    """Read a sparse tensor from a file, by suffix.
+
+    ``.tns`` (FROSTT text, also ``.tns.gz``, ``.tns.bz2``, ``.tns.xz``), with the label files
+    ``NAME.mode-1-LABEL.map`` beside it, and ``.npz`` as `write` makes it.
+
+    Parameters
+    ----------
+    path : path-like
+    index_base : {1, 0, "auto"}
+        Smallest index of a ``.tns`` file, in all modes. A header that names the base decides; "auto" takes 0
+        if there is any index 0 in the file, else 1.
+    shape : sequence of int, optional
+        Length of each mode: what the file says is checked against it. By default the header's, else the
+        number of labels of a mode, else its largest index.
+    duplicates : {"sum", "error"}
+        What to do with equal coordinates.
+
+    Raises
+    ------
+    DataFileError
+        A ``ValueError`` that names file, line and mode.
+
+    Notes
+    -----
+    Indices are parsed as integers, values as float64. A ``.tns`` file is parsed by Apache Arrow where
+    it is installed (extra ``cpu``), else by NumPy; files that those refuse are read line by line.
+    """
+    path = Path(path)
+    kind = split_suffix(path)[0]
+    if kind == ".npz":
+        return _with_shape(read_tensor(path), shape, path)
+    if kind != ".tns":
+        raise ValueError(f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    data = read_tns(path, index_base, shape)
+    labels = read_maps(path, len(data.coords))
+    lengths = data.shape or tuple(
+        max(int(coordinate.max(initial=-1)) + 1, len(item.entries or ()))
+        for coordinate, item in zip(data.coords, labels, strict=True)
+    )
+    try:
+        return Tensor.from_coo(data.coords, data.values, lengths, duplicates=duplicates, labels=labels)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}") from None
+
+
+def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
+    """Write a sparse tensor to a file, by suffix: ``.tns`` (also compressed) or ``.npz``.
+
+    A ``.tns`` file carries the shape in a comment that other tools skip, and its labels go to ``.map``
+    files beside it. Every file appears under its name only when it is complete.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> X = Tensor.from_coo([[0, 2]], [1.5, 2.0], shape=(5,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "x.tns.gz")
+    ...     write(path, X)
+    ...     read(path) == X
+    True
+    """
+    path = Path(path)
+    kind = split_suffix(path)[0]
+    if index_base not in (0, 1):
+        raise ValueError(f"index_base: expected 0 or 1, got {index_base!r}")
+    if kind == ".npz":
+        write_tensor(path, X)
+    elif kind == ".tns":
+        write_tns(path, X, index_base)
+        write_maps(path, X.labels)
+    else:
+        raise ValueError(f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+
+
+def _with_shape(X: Tensor, shape: Sequence[int] | None, path: Path) -> Tensor:
+    if shape is None or tuple(shape) == X.shape:
+        return X
+    raise DataFileError(f"{path}: holds a tensor of shape {X.shape}, not {tuple(shape)}")

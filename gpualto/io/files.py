@@ -1,0 +1,76 @@
+"""Bytes in and out of files: compression by suffix, and writes that happen whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+StrPath = str | os.PathLike[str]
+
+
+class DataFileError(ValueError):
+    """A file is damaged, foreign, or says something that cannot be read; the message names the place."""
+
+
+def split_suffix(path: Path) -> tuple[str, str]:
+    """Return the suffix that says what a file holds and the one that says how it is compressed, if any.
+
+    Examples
+    --------
+    >>> split_suffix(Path("x.tns.gz")), split_suffix(Path("x.npz"))
+    (('.tns', '.gz'), ('.npz', ''))
+    """
+    if path.suffix.lower() in _OPENERS:
+        return path.with_suffix("").suffix.lower(), path.suffix.lower()
+    return path.suffix.lower(), ""
+
+
+def stem(path: Path) -> str:
+    """Return the name of a file without both suffixes."""
+    return path.with_suffix("").stem if split_suffix(path)[1] else path.stem
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, decompressed.
+
+    Raises
+    ------
+    DataFileError
+        If the compressed stream is damaged.
+    """
+    compression = split_suffix(path)[1]
+    if not compression:
+        return path.read_bytes()
+    try:
+        with _OPENERS[compression](path, "rb") as file:
+            return file.read()  # type: ignore[no-any-return]
+    except FileNotFoundError:
+        raise
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise DataFileError(f"{path}: damaged {compression} file ({error})") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing, compressed by suffix, that takes its name only when it is complete."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    compression = split_suffix(path)[1]
+    try:
+        with part.open("xb") as raw:
+            if compression:
+                with _OPENERS[compression](raw, "wb") as file:
+                    yield file
+            else:
+                yield raw
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

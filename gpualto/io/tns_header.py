@@ -1,0 +1,127 @@
+"""What stands in a ``.tns`` file before its first nonzero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpualto.io.files import DataFileError
+
+_BASES = {b"indices-start-at-zero": 0, b"indices-start-at-one": 1}
+_DENSE_TYPES = (b"tensor", b"matrix", b"ktensor", b"facmat", b"ttensor", b"sumtensor")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the leading lines of a file declare, and where its nonzeros begin.
+
+    Parameters
+    ----------
+    offset : int
+        Byte at which the body begins.
+    lines : int
+        Number of lines before it.
+    shape : tuple of int, optional
+        Length of each mode.
+    nnz : int, optional
+        Number of nonzeros.
+    index_base : int, optional
+        Smallest index.
+    """
+
+    offset: int = 0
+    lines: int = 0
+    shape: tuple[int, ...] | None = None
+    nnz: int | None = None
+    index_base: int | None = None
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    end: int
+    fields: list[bytes]
+    comment: bytes
+
+
+def read_header(text: bytes, name: str) -> Header:
+    """Return the header of the text of a file, whose lines end in line feeds.
+
+    Known are none at all (FROSTT), order and dimensions on two lines (ParTI, HiCOO), and the word
+    ``sptensor`` followed by order, dimensions and number of nonzeros (Tensor Toolbox, pyttb, GenTen). A
+    comment ``# dims: 4 8 2``, which this package writes, declares the shape as well.
+
+    Raises
+    ------
+    DataFileError
+        If a header begins and does not go on as it should; file and line are named.
+    """
+    commented_shape = None
+    for line in _lines(text):
+        if not line.fields:
+            commented_shape = _dims_comment(line.comment) or commented_shape
+        elif line.fields[0].lower() == b"sptensor":
+            return _sptensor_header(text, line, name)
+        elif line.fields[0].lower() in _DENSE_TYPES:
+            kind = line.fields[0].decode()
+            raise DataFileError(f"{name}: line {line.number}: holds a {kind!r}, expected 'sptensor'")
+        elif len(line.fields) == 1 and line.fields[0].isdigit():
+            return _order_and_dims_header(text, line, name)
+        else:
+            break
+    return Header(shape=commented_shape)
+
+
+def _sptensor_header(text: bytes, first: _Line, name: str) -> Header:
+    words = first.fields[1:]
+    if len(words) > 1 or any(word.lower() not in _BASES for word in words):
+        raise DataFileError(
+            f"{name}: line {first.number}: after 'sptensor' expected nothing, 'indices-start-at-zero' or "
+            f"'indices-start-at-one', got {b' '.join(words).decode(errors='replace')!r}"
+        )
+    lines = (line for line in _lines(text) if line.fields and line.number > first.number)
+    (order,), _ = _declared(lines, 1, "the number of modes", name)
+    shape, _ = _declared(lines, order, "the length of each mode", name)
+    (nnz,), last = _declared(lines, 1, "the number of nonzeros", name)
+    return Header(last.end, last.number, shape, nnz, _BASES[words[0].lower()] if words else None)
+
+
+def _order_and_dims_header(text: bytes, first: _Line, name: str) -> Header:
+    lines = (line for line in _lines(text) if line.fields and line.number > first.number)
+    shape, last = _declared(lines, int(first.fields[0]), "the length of each mode", name)
+    return Header(last.end, last.number, shape)
+
+
+def _declared(lines: Iterator[_Line], count: int, what: str, name: str) -> tuple[tuple[int, ...], _Line]:
+    line = next(lines, None)
+    if line is None:
+        raise DataFileError(f"{name}: the header ends before {what}")
+    if count < 1 or len(line.fields) != count or not all(field.isdigit() for field in line.fields):
+        plural = "integer" if count == 1 else "integers"
+        found = b" ".join(line.fields).decode(errors="replace")
+        raise DataFileError(f"{name}: line {line.number}: expected {what}, {count} {plural}, got {found!r}")
+    return tuple(map(int, line.fields)), line
+
+
+def _dims_comment(comment: bytes) -> tuple[int, ...] | None:
+    word, _, rest = comment.lstrip(b"#% ").partition(b":")
+    fields = rest.split()
+    if word.strip().lower() == b"dims" and fields and all(field.isdigit() for field in fields):
+        return tuple(map(int, fields))
+    return None
+
+
+def _lines(text: bytes) -> Iterator[_Line]:
+    start = number = 0
+    while start < len(text):
+        end = text.find(b"\n", start) + 1 or len(text)
+        number += 1
+        line = text[start:end]
+        content = strip_comment(line)
+        yield _Line(number, end, content.split(), line[len(content) :])
+        start = end
+
+
+def strip_comment(line: bytes) -> bytes:
+    """Return a line up to its comment, which begins with ``#`` or ``%``."""
+    return line.partition(b"#")[0].partition(b"%")[0]
