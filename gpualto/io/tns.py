@@ -112,11 +112,11 @@ def _read_bulk(text: TnsText) -> TnsData | None:
     except tns_bulk.NotCleanError:
         return None
     lengths = rules.shape or (2**63,) * rules.ndim
-    coords = tuple(column - rules.index_base for column in columns.indices)
-    for coordinate, length in zip(coords, lengths, strict=True):
-        if coordinate.min(initial=0) < 0 or coordinate.max(initial=-1) >= length:
+    base = rules.index_base
+    for column, length in zip(columns.indices, lengths, strict=True):
+        if column.min(initial=base) < base or int(column.max(initial=base)) - base >= max(length, 1):
             return None
-    return TnsData(coords, columns.values, rules.shape)
+    return TnsData(tuple(column - base for column in columns.indices), columns.values, rules.shape)
 
 
 def _read_lines(text: TnsText) -> TnsData:
@@ -142,6 +142,6 @@ def write_tns(path: Path, X: Tensor, index_base: int) -> None:
 
 def _lines_of(X: Tensor, positions: slice, index_base: int) -> bytes:
     """Return the lines of some nonzeros; values keep every digit that they need."""
-    columns = [map(str, (coordinate + index_base).tolist()) for coordinate in X.decode(positions)]
+    columns = [[str(c + index_base) for c in coordinate.tolist()] for coordinate in X.decode(positions)]
     rows = zip(*columns, map(str, X.values[positions]), strict=True)
     return "".join(f"{' '.join(row)}\n" for row in rows).encode()

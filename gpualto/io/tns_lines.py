@@ -88,7 +88,7 @@ def _coordinate(field: bytes, mode: int, rules: Rules) -> tuple[int, str]:
     index = int(field)
     coordinate = index - rules.index_base
     if coordinate < 0:
-        hint = "; pass index_base=0 if the file counts from 0" if index == 0 else ""
+        hint = "; use index base 0 if the file counts from 0" if index == 0 else ""
         return 0, f"the index {index} is below the index base {rules.index_base}{hint}"
     if coordinate > _LARGEST_INDEX:
         return 0, f"the index {index} is beyond 2**63"

@@ -1,0 +1,57 @@
+"""The command line: one module per command, each with ``add_to(commands)`` and ``run(options)``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from gpualto import __version__
+from gpualto._optional import MissingPackageError
+from gpualto.cli import check, convert, cpd, demo, info
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 2 after an error, which takes one line."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (ValueError, TypeError, OSError, MemoryError, MissingPackageError) as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_ERROR
+        print(f"gpualto {options.command}: {_one_line(error)}", file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print(f"gpualto {options.command}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gpualto",
+        description="Decompose and inspect sparse tensors.",
+        epilog="examples:\n"
+        "  gpualto demo\n"
+        "  gpualto info ratings.tns\n"
+        "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
+        "  gpualto check ratings.tns --fix clean.tns\n"
+        "  gpualto convert ratings.tns.gz ratings.npz\n\n"
+        "'gpualto COMMAND --help' says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"gpualto {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in (demo, info, cpd, check, convert):
+        command.add_to(commands)
+    return parser

@@ -1,0 +1,52 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from gpualto.io.files import split_suffix
+
+Commands = Any
+"""What ``add_subparsers`` returns; argparse keeps its type private."""
+
+
+def add_command(commands: Commands, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+    """Add a command whose help ends in examples."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    assert isinstance(parser, argparse.ArgumentParser)
+    return parser
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add the tensor file and how its indices count."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=".tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    parser.add_argument(
+        "--index-base",
+        type=index_base,
+        default=1,
+        metavar="{1,0,auto}",
+        help="smallest index of a .tns file (default: 1, as in FROSTT)",
+    )
+
+
+def index_base(text: str) -> int | str:
+    """Return an index base, or "auto"."""
+    if text not in ("0", "1", "auto"):
+        raise argparse.ArgumentTypeError(f"expected 1, 0 or auto, got {text!r}")
+    return text if text == "auto" else int(text)
+
+
+def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
+    """Raise before the work starts if its result could not be written."""
+    if split_suffix(path)[0] not in suffixes:
+        raise ValueError(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")

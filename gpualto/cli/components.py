@@ -1,0 +1,40 @@
+"""A CP model as text: each component as the labels that weigh most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualto.decomposition.model import CPModel
+
+_SMALLEST_SHARE = 0.05
+"""Entries below this share of the largest of their column are not shown."""
+
+
+def format_components(model: CPModel, top: int, width: int = 100) -> str:
+    """Return the components of a model, each mode with its `top` largest entries.
+
+    The number beside a label is its entry in the column of norm one.
+    """
+    total = float(model.weights.sum()) or 1.0
+    titles = [item.title(mode) for mode, item in enumerate(model.labels)]
+    margin = max(map(len, titles))
+    blocks = []
+    for component, weight in enumerate(model.weights):
+        lines = [f"component {component + 1}: weight {weight:,.4g}, {weight / total:.0%} of all"]
+        for mode, title in enumerate(titles):
+            entries = "  ".join(_largest_entries(model, mode, component, top))
+            lines.append(_shorten(f"  {title:>{margin}}  {entries or '-'}", width))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _largest_entries(model: CPModel, mode: int, component: int, top: int) -> list[str]:
+    column = model.factors[mode][:, component]
+    sizes = abs(column)
+    order = np.argsort(-sizes, kind="stable")[:top]
+    shown = order[sizes[order] > _SMALLEST_SHARE * sizes.max(initial=0)]
+    return [f"{model.labels[mode].text(int(index))} {column[index]:.2f}" for index in shown]
+
+
+def _shorten(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 3] + "..."

@@ -1,0 +1,35 @@
+"""``gpualto convert``: from one file format to another."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gpualto.cli.arguments import Commands, add_command, add_input, check_output
+from gpualto.io import read, write
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "convert",
+        "write a tensor file in another format, by suffix; equal coordinates are summed",
+        "  gpualto convert ratings.tns.gz ratings.npz\n"
+        "  gpualto convert zero-based.tns one-based.tns --index-base 0",
+    )
+    add_input(parser)
+    parser.add_argument("output", type=Path, metavar="OUT", help=".tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    parser.add_argument(
+        "--output-base", type=int, choices=(0, 1), default=1, help="smallest index of a .tns file written"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    check_output(options.output, (".tns", ".npz"))
+    X = read(options.file, index_base=options.index_base)
+    write(options.output, X, index_base=options.output_base)
+    print(f"{X}\nwrote {options.output}")
+    return 0

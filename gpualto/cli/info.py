@@ -1,0 +1,77 @@
+"""``gpualto info``: what a file holds and how it is stored."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpualto.cli.arguments import Commands, add_command, add_input
+from gpualto.io import read
+from gpualto.partition import choose_strategy, fiber_reuse
+from gpualto.tensor import Tensor, format_bytes
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "info",
+        "show what a tensor file holds, its bit layout and the bytes that formats take",
+        "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0",
+    )
+    add_input(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    print(format_info(read(options.file, index_base=options.index_base)))
+    return 0
+
+
+def format_info(X: Tensor) -> str:
+    """Return the report on a tensor."""
+    return "\n".join(
+        [
+            f"shape     {' x '.join(map(str, X.shape))}",
+            f"nonzeros  {X.nnz:,}",
+            f"density   {X.density:.3g}",
+            f"values    {X.dtype}{_range(X)}, norm {X.norm():.6g}",
+            "",
+            *_modes(X),
+            "",
+            f"layout    {X.encoding}",
+            "",
+            *_sizes(X),
+        ]
+    )
+
+
+def _range(X: Tensor) -> str:
+    if X.nnz == 0:
+        return ""
+    return f" from {X.values.min():.6g} to {X.values.max():.6g}"
+
+
+def _modes(X: Tensor) -> list[str]:
+    """Return a table of the modes: reuse is what decides how MTTKRP resolves write conflicts."""
+    titles = [item.title(mode) for mode, item in enumerate(X.labels)]
+    width = max(len("mode"), *map(len, titles))
+    lines = [f"{'mode':<{width}}  {'length':>12}  {'reuse':>10}  strategy"]
+    for title, length, reuse in zip(titles, X.shape, fiber_reuse(X), strict=True):
+        lines.append(f"{title:<{width}}  {length:>12,}  {reuse:>10.4g}  {choose_strategy(reuse)}")
+    return [*lines, "(reuse: nonzeros per row of the mode; above 4, updates are staged, else atomic)"]
+
+
+def _sizes(X: Tensor) -> list[str]:
+    """Return the bytes of the tensor in coordinate format, in ALTO with 64-bit words, and as it is stored."""
+    value = X.dtype.itemsize
+    words = max(-(-X.encoding.nbits // 64), 1)
+    per_nonzero = {
+        "COO, 64-bit coordinates": X.ndim * 8 + value,
+        "ALTO, 64-bit words": words * 8 + value,
+        "ALTO, as stored": X.encoding.index_nbytes + value,
+    }
+    return [
+        f"{name:<24} {format_bytes(X.nnz * count):>10}  {count} bytes a nonzero"
+        for name, count in per_nonzero.items()
+    ]
