@@ -15,7 +15,9 @@ def random_tensor(seed: int, shape: tuple[int, ...], nnz: int, dtype: type = np.
     return gpualto.Tensor.from_coo(coords, rng.standard_normal(nnz).astype(dtype), shape)
 
 
-def random_factors(seed: int, shape: tuple[int, ...], rank: int, dtype: type = np.float64) -> list[np.ndarray]:
+def random_factors(
+    seed: int, shape: tuple[int, ...], rank: int, dtype: type = np.float64
+) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     return [rng.standard_normal((length, rank)).astype(dtype) for length in shape]
 

@@ -40,28 +40,29 @@ def run(options: argparse.Namespace) -> int:
     inspection = inspect(options.file, options.index_base)
     _report(options.file, inspection, options.limit)
     if options.fix:
-        X = inspection.tensor()
-        write(options.fix, X)
-        lost = len(inspection.problems) - _repeats(inspection)
-        print(f"wrote {options.fix}: {X.nnz:,} nonzeros; {lost:,} problems left out")
-    if not inspection.problems:
-        read(options.file, index_base=options.index_base)  # labels beside the file, and all the rest
-    return EXIT_PROBLEMS if inspection.problems else 0
+        write(options.fix, inspection.tensor())
+        print(f"wrote {options.fix}: {_kept(inspection)}")
+    if inspection.problems:
+        return EXIT_PROBLEMS
+    read(options.file, index_base=options.index_base)  # the labels beside it
+    return 0
 
 
 def _report(path: Path, inspection: Inspection, limit: int) -> None:
-    for problem in inspection.problems[:limit]:
+    problems = inspection.problems
+    for problem in problems[:limit]:
         print(f"{path}: {problem}")
-    more = len(inspection.problems) - limit
-    if more > 0:
-        print(f"... and {more:,} more; --limit {len(inspection.problems)} shows all")
-    count = len(inspection.problems)
+    if len(problems) > limit:
+        print(f"... and {len(problems) - limit:,} more; --limit {len(problems)} shows all")
     print(
         f"{path}: {len(inspection.entries):,} readable nonzeros, "
-        f"{count or 'no'} problem{'s' * (count != 1)}; indices count from {inspection.index_base}, "
-        f"shape {' x '.join(map(str, inspection.shape))}"
+        f"{len(problems) or 'no'} problem{'s' * (len(problems) != 1)}; "
+        f"indices count from {inspection.index_base}, shape {' x '.join(map(str, inspection.shape))}"
     )
 
 
-def _repeats(inspection: Inspection) -> int:
-    return len(inspection.entries) - len({entry.coordinates for entry in inspection.entries})
+def _kept(inspection: Inspection) -> str:
+    """Return what became of the lines of a file."""
+    repeats, lost = len(inspection.repeats), len(inspection.unreadable)
+    nonzeros = len(inspection.entries) - repeats
+    return f"{nonzeros:,} nonzeros; {repeats:,} lines summed into earlier ones, {lost:,} lines left out"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,16 +21,24 @@ class Inspection:
         What the indices were taken to count from.
     shape : tuple of int
         Length of each mode.
-    problems : list of Problem
-        In the order of the lines.
     entries : list of Entry
-        Nonzeros with a finite value, repeated coordinates included.
+        Nonzeros with a finite value, those that repeat coordinates included.
+    unreadable, repeats, mismatches : list of Problem
+        Lines that are no such nonzero, lines that repeat the coordinates of another, and declarations of the
+        header that the lines do not bear out.
     """
 
     index_base: int
     shape: tuple[int, ...]
-    problems: list[Problem]
     entries: list[Entry]
+    unreadable: list[Problem]
+    repeats: list[Problem]
+    mismatches: list[Problem]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """All problems in the order of the lines."""
+        return sorted(self.unreadable + self.repeats + self.mismatches, key=lambda problem: problem.line)
 
     def tensor(self) -> Tensor:
         """Return the readable nonzeros as a tensor, repeated coordinates summed."""
@@ -48,34 +55,40 @@ def inspect(path: Path, index_base: IndexBase) -> Inspection:
         If the file is damaged, or its header cannot be read.
     """
     text = open_tns(path, index_base, None)
-    problems: list[Problem] = []
-    entries: list[Entry] = []
-    for item in _with_duplicates(scan(text.body, text.header.lines, text.rules)):
-        (problems if isinstance(item, Problem) else entries).append(item)  # type: ignore[arg-type]
-    problems += _header_problems(text, len(entries))
-    return Inspection(text.rules.index_base, _shape(text, entries), problems, entries)
+    items = list(scan(text.body, text.header.lines, text.rules))
+    nonzeros = [item for item in items if isinstance(item, Entry)]
+    entries = [entry for entry in nonzeros if math.isfinite(entry.value)]
+    unreadable = [item for item in items if isinstance(item, Problem)]
+    unreadable += [
+        Problem(entry.line, f"the value {entry.value} is not finite")
+        for entry in nonzeros
+        if not math.isfinite(entry.value)
+    ]
+    return Inspection(
+        text.rules.index_base,
+        _shape(text, entries),
+        entries,
+        unreadable,
+        _repeats(entries),
+        _mismatches(text, entries),
+    )
 
 
-def _with_duplicates(items: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
-    """Add a problem after each entry that repeats coordinates, and one in place of a value not finite."""
+def _repeats(entries: list[Entry]) -> list[Problem]:
     first_line: dict[tuple[int, ...], int] = {}
-    for item in items:
-        if isinstance(item, Problem):
-            yield item
-        elif not math.isfinite(item.value):
-            yield Problem(item.line, f"the value {item.value} is not finite")
-        else:
-            yield item
-            first = first_line.setdefault(item.coordinates, item.line)
-            if first != item.line:
-                yield Problem(item.line, f"repeats the coordinates of line {first}")
+    return [
+        Problem(entry.line, f"repeats the coordinates of line {first_line[entry.coordinates]}")
+        for entry in entries
+        if first_line.setdefault(entry.coordinates, entry.line) != entry.line
+    ]
 
 
-def _header_problems(text: TnsText, readable: int) -> list[Problem]:
+def _mismatches(text: TnsText, entries: list[Entry]) -> list[Problem]:
     declared = text.header.nnz
-    if declared is None or declared == readable:
+    if declared is None or declared == len(entries):
         return []
-    return [Problem(text.header.lines, f"the header declares {declared} nonzeros, {readable} are readable")]
+    what = f"the header declares {declared} nonzeros, {len(entries)} are readable"
+    return [Problem(text.header.lines, what)]
 
 
 def _shape(text: TnsText, entries: list[Entry]) -> tuple[int, ...]:

@@ -96,8 +96,10 @@ def _write(path: StrPath, kind: str, arrays: Mapping[str, Array], labels: tuple[
 def _opened(path: StrPath, kind: str) -> Iterator[Any]:
     """Open an archive of one kind; whatever fails while it is read means that it is damaged."""
     try:
+        with zipfile.ZipFile(path):  # np.load would take a file of a single array as well
+            pass
         with np.load(path, allow_pickle=False) as arrays:
-            found = str(arrays["kind"]) if "kind" in getattr(arrays, "files", ()) else "something else"
+            found = str(arrays["kind"]) if "kind" in arrays.files else "something else"
             if found != kind:
                 raise DataFileError(f"{path}: holds {found}, expected a {kind}")
             yield arrays

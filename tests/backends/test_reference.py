@@ -1,0 +1,32 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualto.backends.reference import add_rows, mttkrp
+from tests.oracle import random_factors, random_tensor
+
+
+@given(st.lists(st.integers(0, 4), max_size=20), st.integers(1, 3))
+def test_add_rows_is_an_unbuffered_add(targets, rank):
+    rows = np.random.default_rng(0).integers(-9, 9, (len(targets), rank)).astype(float)
+    targets = np.array(targets, np.int64)
+    expected = np.ones((5, rank))
+    np.add.at(expected, targets, rows)
+    result = np.ones((5, rank))
+    add_rows(result, targets, rows)
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_the_loop_knows_nothing_of_the_format():
+    """Any object with values and a decoder will do."""
+    X = random_tensor(0, (4, 5), 12)
+
+    class Coordinates:
+        shape, ndim, nnz, values = X.shape, X.ndim, X.nnz, X.values[::-1]
+
+        @staticmethod
+        def decode(positions):
+            return X.coords[:, ::-1][:, positions]
+
+    factors = [None, random_factors(1, X.shape, 3)[1]]
+    np.testing.assert_allclose(mttkrp(Coordinates, factors, 0, 3), mttkrp(X, factors, 0, 3), atol=1e-12)

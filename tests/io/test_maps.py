@@ -1,0 +1,59 @@
+import gzip
+
+import pytest
+
+import gpualto
+from gpualto import Tensor, read, write
+from gpualto.io.files import DataFileError
+from gpualto.labels import ModeLabels
+
+
+def test_label_files_beside_a_tensor_are_its_labels():
+    X = gpualto.datasets.flights()
+    assert [item.name for item in X.labels] == ["carrier", "dest", "hour", "month"]
+    assert X.labels[0].entries[:3] == ("9E", "AA", "AS")
+
+
+def test_labels_come_back(tmp_path):
+    X = Tensor.from_coo([[0, 1], [0, 0]], [1.0, 2.0], labels={"who": ["Ann", "Zoë"], "what": None})
+    for name in ("x.tns", "y.tns.gz", "z.npz"):
+        write(tmp_path / name, X)
+        assert read(tmp_path / name).labels[0] == X.labels[0]
+    assert sorted(path.name for path in tmp_path.glob("*.map")) == ["x.mode-1-who.map", "y.mode-1-who.map"]
+
+
+def test_labels_give_the_length_where_nothing_else_does(tmp_path):
+    (tmp_path / "x.tns").write_text("1 1 1.0\n")
+    (tmp_path / "x.mode-2-what.map").write_bytes(b"one\r\ntwo\r\n\r\nfour")
+    X = read(tmp_path / "x.tns")
+    assert X.shape == (1, 4)
+    assert X.labels == (ModeLabels(), ModeLabels("what", ("one", "two", "", "four")))
+
+
+def test_compressed_label_files(tmp_path):
+    (tmp_path / "x.tns").write_text("1 1.0\n")
+    (tmp_path / "x.mode-1-who.map.gz").write_bytes(gzip.compress(b"Ann\n"))
+    assert read(tmp_path / "x.tns").labels[0].entries == ("Ann",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.mode-1-who.map", b"Ann\n", r"x\.tns: labels: who has 1 labels for a length of 2"),
+        ("x.mode-3-who.map", b"Ann\n", r"x\.mode-3-who\.map: is for mode 2, and x\.tns has 1 modes"),
+        ("x.mode-1-who.map", b"\xff\n\n", r"x\.mode-1-who\.map: is not UTF-8 text"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(tmp_path, name, content, message):
+    (tmp_path / "x.tns").write_text("# dims: 2\n2 1.0\n")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataFileError, match=message):
+        read(tmp_path / "x.tns")
+
+
+def test_a_label_of_two_lines_has_no_place_in_a_label_file(tmp_path):
+    X = Tensor.from_coo([[0]], [1.0], labels=[["a\nb"]])
+    with pytest.raises(ValueError, match=r"mode 0 has the label 'a\\nb', a \.map file has one a line"):
+        write(tmp_path / "x.tns", X)
+    write(tmp_path / "x.npz", X)
+    assert read(tmp_path / "x.npz").labels == X.labels
