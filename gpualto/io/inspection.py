@@ -65,12 +65,12 @@ def inspect(path: Path, index_base: IndexBase) -> Inspection:
         if not math.isfinite(entry.value)
     ]
     return Inspection(
-        text.rules.index_base,
-        _shape(text, entries),
-        entries,
-        unreadable,
-        _repeats(entries),
-        _mismatches(text, entries),
+        index_base=text.rules.index_base,
+        shape=_shape(text, entries),
+        entries=entries,
+        unreadable=unreadable,
+        repeats=_repeats(entries),
+        mismatches=_mismatches(text, entries),
     )
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from gpualto._arrays import Array, Coordinates
 
 _COMMENT = re.compile(rb"[#%][^\n]*")
-_SPACES = re.compile(rb" {2,}")
+_BLANKS_TO_SPACES = bytes.maketrans(b"\t\v\f", b"   ")
+
+_BLOCK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -35,31 +37,36 @@ def parse(body: bytes, ndim: int) -> Columns:
     NotCleanError
         If the reader at hand refuses the body for whatever reason.
     """
-    body = _normalize(body)
-    if not body:
+    if not body or body.isspace():
         return Columns((np.zeros(0, np.int64),) * ndim, np.zeros(0))
     try:
         return _parse_with_arrow(body, ndim)
     except ModuleNotFoundError:
-        return _parse_with_numpy(body, ndim)
-
-
-def _normalize(body: bytes) -> bytes:
-    """Return the body with its fields separated by single spaces, and nothing else on a line."""
-    if b"#" in body or b"%" in body:
-        body = _COMMENT.sub(b"", body)
-    if b"\t" in body:
-        body = body.replace(b"\t", b" ")
-    if b"  " in body:
-        body = _SPACES.sub(b" ", body)
-    if b" \n" in body:
-        body = body.replace(b" \n", b"\n")
-    if b"\n " in body:
-        body = body.replace(b"\n ", b"\n")
-    return body.strip()
+        return _parse_with_numpy(_COMMENT.sub(b"", body), ndim)
 
 
 def _parse_with_arrow(body: bytes, ndim: int) -> Columns:
+    """Try the body as it is first: looking for what to normalize takes longer than parsing."""
+    try:
+        return _parse_single_spaced(body, ndim)
+    except NotCleanError:
+        normalized = _normalize(body)
+        if normalized == body:
+            raise
+        return parse(b"", ndim) if not normalized else _parse_single_spaced(normalized, ndim)
+
+
+def _normalize(body: bytes) -> bytes:
+    """Return the body without comments, its fields separated by single spaces."""
+    if b"#" in body or b"%" in body:
+        body = _COMMENT.sub(b"", body)
+    body = body.translate(_BLANKS_TO_SPACES)
+    while b"  " in body:
+        body = body.replace(b"  ", b" ")
+    return body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip()
+
+
+def _parse_single_spaced(body: bytes, ndim: int) -> Columns:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -68,7 +75,7 @@ def _parse_with_arrow(body: bytes, ndim: int) -> Columns:
     try:
         table = csv.read_csv(
             pa.BufferReader(body),
-            read_options=csv.ReadOptions(column_names=names, block_size=1 << 22),
+            read_options=csv.ReadOptions(column_names=names, block_size=_BLOCK_BYTES),
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False),
             convert_options=csv.ConvertOptions(column_types=types, null_values=[]),
         )

@@ -57,9 +57,11 @@ def read_header(text: bytes, name: str) -> Header:
         If a header begins and does not go on as it should; file and line are named.
     """
     commented_shape = None
+    offset = lines = 0
     for line in _lines(text):
         if not line.fields:
             commented_shape = _dims_comment(line.comment) or commented_shape
+            offset, lines = line.end, line.number
         elif line.fields[0].lower() == b"sptensor":
             return _sptensor_header(text, line, name)
         elif line.fields[0].lower() in _DENSE_TYPES:
@@ -69,7 +71,7 @@ def read_header(text: bytes, name: str) -> Header:
             return _order_and_dims_header(text, line, name)
         else:
             break
-    return Header(shape=commented_shape)
+    return Header(offset, lines, commented_shape)
 
 
 def _sptensor_header(text: bytes, first: _Line, name: str) -> Header:
