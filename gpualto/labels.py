@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,23 @@ class ModeLabels:
     def title(self, mode: int) -> str:
         """Return the name of the mode, or its number where it has no name."""
         return self.name or f"mode {mode}"
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the labels are increasing numbers, such as years, so that their order says something.
+
+        Examples
+        --------
+        >>> ModeLabels("year", ("1999", "2000")).is_ordered
+        True
+        >>> ModeLabels("month", ("Jan", "Feb")).is_ordered
+        False
+        """
+        try:
+            numbers = [float(entry) for entry in self.entries or ()]
+        except ValueError:
+            return False
+        return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
 
     def take(self, indices: Iterable[int]) -> ModeLabels:
         """Return the labels of some of the indices."""

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from gpualto.cli import pictures
 from gpualto.cli.arguments import Commands, add_command, add_input, check_output
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import FitInterruptedError, describe, fit
@@ -22,7 +23,7 @@ def add_to(commands: Commands) -> None:
         "cpd",
         "fit a CP model by alternating least squares and print its components",
         "  gpualto cpd flights.tns --rank 8\n"
-        "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --seed 1 --output model.npz\n"
+        "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --output model.npz --plot model.png\n"
         "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2",
     )
     add_input(parser)
@@ -42,6 +43,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--top", type=int, default=8, metavar="K", help="labels per mode (default: 8)")
+    pictures.add_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -49,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.output:
         check_output(options.output, (".npz",))
+    pictures.check(options.plot)
     X = read(options.file, index_base=options.index_base)
     print(X)
     try:
@@ -68,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         model.save(options.output)
     print(describe(model, options.output))
+    pictures.draw(model, options.plot)
     print(f"\n{format_components(model, options.top)}")
     return 0
 

@@ -189,6 +189,27 @@ class TestCpd:
         assert b"change" in shown
 
 
+class TestPictures:
+    @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+    def test_a_picture_is_drawn_by_suffix(self, run, tmp_path, suffix, start):
+        path = tmp_path / f"x.{suffix}"
+        status, out, _ = run("cpd", FLIGHTS, "--rank", 2, "--sweeps", 2, "--plot", path)
+        assert status == 0
+        assert f"wrote {path}" in out
+        assert path.read_bytes().startswith(start)
+
+    def test_other_suffixes_are_refused_before_the_work(self, run, tmp_path):
+        status, out, err = run("demo", "--plot", tmp_path / "x.jpeg")
+        assert (status, out) == (2, "")
+        assert "expected a name that ends in .png or .svg or .pdf" in err
+
+    def test_without_matplotlib_the_pip_command_is_named(self, run, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        status, out, err = run("demo", "--plot", tmp_path / "x.png")
+        assert (status, out) == (2, "")
+        assert 'pip install "gpualto[plot]"' in err
+
+
 class TestCheck:
     def test_a_clean_file(self, run):
         status, out, _ = run("check", FLIGHTS)
