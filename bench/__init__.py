@@ -1,0 +1,1 @@
+"""Benchmarks: gpualto, other packages and the machine's own limit, measured side by side in one run."""

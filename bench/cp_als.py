@@ -1,0 +1,129 @@
+"""CP-ALS from one start: seconds per sweep, and the fit that each package ends with."""
+
+from __future__ import annotations
+
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+import gpualto
+from bench.harness import Contestant, contest
+from bench.machine import inspect_machine
+from bench.mttkrp import backend_name, random_factors
+from bench.peers import as_dense, column_major, package, pyttb_tensor, require_khatri_rao, sparse_tensor
+from bench.report import Section, parse_arguments, publish
+from bench.tensors import Entries, load
+from gpualto import CPModel, Tensor
+from gpualto._arrays import Array
+
+FIT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One tensor, where to start, and how many sweeps to run."""
+
+    X: Tensor
+    start: list[Array]
+    sweeps: int
+
+    @property
+    def rank(self) -> int:
+        """Number of components."""
+        return int(self.start[0].shape[1])
+
+
+Fit = Callable[[], CPModel]
+"""The work: all sweeps, and the model they end with."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return its exit status."""
+    options = parse_arguments(
+        arguments,
+        __doc__,
+        tensors=["uber"],
+        peers=list(PEERS),
+        more={"rank": (16, "number of components"), "sweeps": (5, "sweeps of each run")},
+    )
+    machine = inspect_machine()
+    sections = (run(load(name, options.nnz), options) for name in options.tensors)
+    return publish(options, machine, sections)
+
+
+def run(entries: Entries, options: Namespace) -> Section:
+    """Measure one tensor."""
+    X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
+    case = Case(X, random_factors(X.shape, options.rank), options.sweeps)
+    ours = contestant("gpualto", case, ours_of, None)
+    reference = ours.figures(1.0)["fit"]
+    entrants = {name: partial(contestant, name, case, PEERS[name], reference) for name in options.peers}
+    results = contest([ours], entrants, options.repeats, options.budget)
+    title = f"{entries}, rank {case.rank}, {case.sweeps} sweeps, gpualto's backend: {backend_name(X)}"
+    return Section(title, results)
+
+
+def contestant(name: str, case: Case, prepare: Callable[[Case], Fit], reference: float | None) -> Contestant:
+    """Fit once, compare the fit with that of the reference, and make it ready to be timed."""
+    compute = prepare(case)
+    fit = fit_of(case.X, compute())
+    return Contestant(
+        name,
+        compute,
+        None if reference is None else abs(fit - reference),
+        FIT_TOLERANCE,
+        lambda seconds: {"s_per_sweep": seconds / case.sweeps, "fit": fit},
+    )
+
+
+def fit_of(X: Tensor, model: CPModel) -> float:
+    """Return the fit of a model, whoever made it: ``1 - norm(X - model) / norm(X)``."""
+    residual_squared = X.norm() ** 2 + model.norm() ** 2 - 2 * model.innerprod(X)
+    return 1.0 - math.sqrt(max(residual_squared, 0.0)) / X.norm()
+
+
+# Who takes part ---------------------------------------------------------------------------------------------
+
+
+def ours_of(case: Case) -> Fit:
+    """Return that of gpualto."""
+    return lambda: gpualto.cp_als(
+        case.X, case.rank, n_iter_max=case.sweeps, tol=0, init=case.start, random_state=0
+    )
+
+
+def pyttb(case: Case) -> Fit:
+    """Return that of pyttb."""
+    ttb = package("pyttb")
+    X, start = pyttb_tensor(case.X), ttb.ktensor(column_major(case.start))
+
+    def compute() -> CPModel:
+        model, _, _ = ttb.cp_als(X, case.rank, stoptol=0, maxiters=case.sweeps, init=start, printitn=0)
+        return CPModel(model.weights, tuple(model.factor_matrices))
+
+    return compute
+
+
+def tensorly(case: Case) -> Fit:
+    """Return that of TensorLy with PyData Sparse, which does not compute a fit when it need not stop."""
+    decomposition = package("tensorly.contrib.sparse.decomposition")
+    require_khatri_rao(case.X.shape, case.rank)
+    X, start = sparse_tensor(case.X), (np.ones(case.rank), case.start)
+
+    def compute() -> CPModel:
+        weights, factors = decomposition.parafac(X, case.rank, n_iter_max=case.sweeps, init=start, tol=0)
+        return CPModel(as_dense(weights), tuple(map(as_dense, factors)))
+
+    return compute
+
+
+PEERS: dict[str, Callable[[Case], Fit]] = {"pyttb": pyttb, "tensorly": tensorly}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""MTTKRP over all modes: gpualto and peers, held against the bytes that must move."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from bench.harness import Contestant, contest, relative_difference
+from bench.machine import Machine, inspect_machine
+from bench.peers import column_major, package, pyttb_tensor, require_khatri_rao, sparse_tensor
+from bench.report import Section, parse_arguments, publish
+from bench.tensors import Entries, load
+from gpualto import Tensor
+from gpualto._arrays import Array
+from gpualto.backends import backend_for
+
+Mttkrp = Callable[[int], Array]
+"""The work for one mode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One tensor, its factors, and how fast this machine could move bytes."""
+
+    X: Tensor
+    factors: list[Array]
+    copy_bytes_per_second: float
+
+    @property
+    def rank(self) -> int:
+        """Columns of the factors."""
+        return int(self.factors[0].shape[1])
+
+    def reference(self, mode: int) -> Array:
+        """Return what every contestant has to compute."""
+        return self.X.mttkrp(self.factors, mode)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return its exit status."""
+    options = parse_arguments(
+        arguments,
+        __doc__,
+        tensors=["uber", "nips"],
+        peers=list(PEERS),
+        more={"rank": (16, "columns of the factors")},
+    )
+    machine = inspect_machine()
+    sections = (run(load(name, options.nnz), machine, options) for name in options.tensors)
+    return publish(options, machine, sections)
+
+
+def run(entries: Entries, machine: Machine, options: Namespace) -> Section:
+    """Measure one tensor."""
+    X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
+    case = Case(X, random_factors(X.shape, options.rank), machine.copy_bytes_per_second)
+    ours = [
+        contestant("gpualto float64", case, double_precision),
+        contestant("gpualto float32", case, single_precision, tolerance=1e-4, itemsize=4),
+    ]
+    entrants = {name: partial(contestant, name, case, PEERS[name]) for name in options.peers}
+    results = contest(ours, entrants, options.repeats, options.budget)
+    return Section(f"{entries}, rank {options.rank}, gpualto's backend: {backend_name(X)}", results)
+
+
+def contestant(
+    name: str,
+    case: Case,
+    prepare: Callable[[Case], Mttkrp],
+    tolerance: float = 1e-10,
+    itemsize: int = 8,
+) -> Contestant:
+    """Check the work of all modes once, and make it ready to be timed."""
+    mttkrp, modes = prepare(case), range(case.X.ndim)
+    differences = [relative_difference(mttkrp(mode), case.reference(mode)) for mode in modes]
+    floor = floor_bytes(case, itemsize) / case.copy_bytes_per_second
+    return Contestant(
+        name,
+        partial(compute_all, mttkrp, modes),
+        float(np.max(differences)),
+        tolerance,
+        partial(figures, updates=case.X.nnz * case.X.ndim, floor=floor),
+    )
+
+
+def compute_all(mttkrp: Mttkrp, modes: Iterable[int]) -> None:
+    """Do what is timed, without keeping the results: those of long modes are large."""
+    for mode in modes:
+        mttkrp(mode)
+
+
+def figures(seconds: float, updates: int, floor: float) -> dict[str, float]:
+    """Return what is reported: time in all and per nonzero and mode, and the share of the floor."""
+    return {
+        "ms": 1e3 * seconds,
+        "ns_per_nonzero_and_mode": 1e9 * seconds / max(updates, 1),
+        "share_of_floor": floor / seconds,
+    }
+
+
+def floor_bytes(case: Case, itemsize: int) -> int:
+    """Return the bytes that must move for the MTTKRP of all modes, in whatever way it is done.
+
+    For each mode: index and value of each nonzero once, each row of the other factors that any nonzero
+    selects once, and the output once.
+    """
+    X, row_nbytes = case.X, case.rank * itemsize
+    touched = [_count_distinct(c, length) for c, length in zip(X.coords, X.shape, strict=True)]
+    nonzeros = X.nnz * (X.encoding.index_nbytes + itemsize)
+    rows = [sum(touched) - touched[mode] + X.shape[mode] for mode in range(X.ndim)]
+    return X.ndim * nonzeros + sum(rows) * row_nbytes
+
+
+def random_factors(shape: tuple[int, ...], rank: int) -> list[Array]:
+    """Return factors uniform on [0, 1), the same for the same arguments."""
+    generator = np.random.default_rng(0)
+    return [generator.random((length, rank)) for length in shape]
+
+
+def backend_name(X: Tensor) -> str:
+    """Return the name of the backend that gpualto picks."""
+    backend = backend_for(X)
+    return str(getattr(backend, "__name__", type(backend).__name__)).rpartition(".")[2]
+
+
+# Who takes part ---------------------------------------------------------------------------------------------
+
+
+def double_precision(case: Case) -> Mttkrp:
+    """Return gpualto's MTTKRP: what the others are checked against."""
+    return case.reference
+
+
+def single_precision(case: Case) -> Mttkrp:
+    """Return gpualto's MTTKRP with values and factors in float32."""
+    X, factors = case.X.astype(np.float32), [factor.astype(np.float32) for factor in case.factors]
+    return lambda mode: X.mttkrp(factors, mode)
+
+
+def pyttb(case: Case) -> Mttkrp:
+    """Return that of pyttb."""
+    X, factors = pyttb_tensor(case.X), column_major(case.factors)
+    return lambda mode: X.mttkrp(factors, mode)
+
+
+def tensorly(case: Case) -> Mttkrp:
+    """Return that of TensorLy with PyData Sparse: the unfolding times the whole Khatri-Rao product."""
+    cp_tensor = package("tensorly.contrib.sparse.cp_tensor")
+    require_khatri_rao(case.X.shape, case.rank)
+    X = sparse_tensor(case.X)
+    return lambda mode: cp_tensor.unfolding_dot_khatri_rao(X, (None, case.factors), mode)
+
+
+PEERS: dict[str, Callable[[Case], Mttkrp]] = {"pyttb": pyttb, "tensorly": tensorly}
+
+
+def _count_distinct(coordinate: Array, length: int) -> int:
+    seen = np.zeros(length, bool)
+    seen[coordinate] = True
+    return int(np.count_nonzero(seen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
