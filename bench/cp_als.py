@@ -15,7 +15,15 @@ import gpualto
 from bench.harness import Contestant, contest
 from bench.machine import inspect_machine
 from bench.mttkrp import backend_name, random_factors
-from bench.peers import as_dense, column_major, package, pyttb_tensor, require_khatri_rao, sparse_tensor
+from bench.peers import (
+    as_dense,
+    column_major,
+    package,
+    pyttb_tensor,
+    require_khatri_rao,
+    require_quick_columns,
+    sparse_tensor,
+)
 from bench.report import Section, parse_arguments, publish
 from bench.tensors import Entries, load
 from gpualto import CPModel, Tensor
@@ -26,11 +34,12 @@ FIT_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One tensor, where to start, and how many sweeps to run."""
+    """One tensor, where to start, how many sweeps to run, and how long a peer may take."""
 
     X: Tensor
     start: list[Array]
     sweeps: int
+    budget: float
 
     @property
     def rank(self) -> int:
@@ -59,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(entries: Entries, options: Namespace) -> Section:
     """Measure one tensor."""
     X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
-    case = Case(X, random_factors(X.shape, options.rank), options.sweeps)
+    case = Case(X, random_factors(X.shape, options.rank), options.sweeps, options.budget)
     ours = contestant("gpualto", case, ours_of, None)
     reference = ours.figures(1.0)["fit"]
     entrants = {name: partial(contestant, name, case, PEERS[name], reference) for name in options.peers}
@@ -101,6 +110,7 @@ def pyttb(case: Case) -> Fit:
     """Return that of pyttb."""
     ttb = package("pyttb")
     X, start = pyttb_tensor(case.X), ttb.ktensor(column_major(case.start))
+    require_quick_columns(X, case.budget, case.rank * case.sweeps)
 
     def compute() -> CPModel:
         model, _, _ = ttb.cp_als(X, case.rank, stoptol=0, maxiters=case.sweeps, init=start, printitn=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,14 @@ import numpy as np
 
 from bench.harness import Contestant, contest, relative_difference
 from bench.machine import Machine, inspect_machine
-from bench.peers import column_major, package, pyttb_tensor, require_khatri_rao, sparse_tensor
+from bench.peers import (
+    column_major,
+    package,
+    pyttb_tensor,
+    require_khatri_rao,
+    require_quick_columns,
+    sparse_tensor,
+)
 from bench.report import Section, parse_arguments, publish
 from bench.tensors import Entries, load
 from gpualto import Tensor
@@ -25,11 +33,12 @@ Mttkrp = Callable[[int], Array]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One tensor, its factors, and how fast this machine could move bytes."""
+    """One tensor, its factors, how fast this machine could move bytes, and how long a peer may take."""
 
     X: Tensor
     factors: list[Array]
     copy_bytes_per_second: float
+    budget: float = math.inf
 
     @property
     def rank(self) -> int:
@@ -58,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(entries: Entries, machine: Machine, options: Namespace) -> Section:
     """Measure one tensor."""
     X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
-    case = Case(X, random_factors(X.shape, options.rank), machine.copy_bytes_per_second)
+    case = Case(X, random_factors(X.shape, options.rank), machine.copy_bytes_per_second, options.budget)
     ours = [
         contestant("gpualto float64", case, double_precision),
         contestant("gpualto float32", case, single_precision, tolerance=1e-4, itemsize=4),
@@ -145,6 +154,7 @@ def single_precision(case: Case) -> Mttkrp:
 def pyttb(case: Case) -> Mttkrp:
     """Return that of pyttb."""
     X, factors = pyttb_tensor(case.X), column_major(case.factors)
+    require_quick_columns(X, case.budget, case.rank)
     return lambda mode: X.mttkrp(factors, mode)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,21 @@ def pyttb_tensor(X: Tensor) -> Any:
     """Return an ``sptensor``; its arrays are column-major, as pyttb makes them itself."""
     subs, vals = np.asfortranarray(X.coords.T), np.array(X.values, ndmin=2).T
     return package("pyttb").sptensor(subs, vals, X.shape)
+
+
+def require_quick_columns(X: Any, budget: float, columns: int) -> None:
+    """Raise unless pyttb can do so many columns of the MTTKRP of all modes in a time, as one of them says.
+
+    Its first run is not timed, and would take no end on long modes: where most rows of the output are
+    empty, it sorts all rows of the mode for each column.
+    """
+    factors = [np.ones((length, 1), order="F") for length in X.shape]
+    began = time.perf_counter()
+    for mode in range(len(X.shape)):
+        X.mttkrp(factors, mode)
+        seconds = columns * (time.perf_counter() - began)
+        if seconds > budget:
+            raise UnavailableError(f"not run: would take more than {seconds:,.0f} s")
 
 
 def sparse_tensor(X: Tensor) -> Any:

@@ -44,6 +44,11 @@ class Tensor:
     labels : tuple of ModeLabels
         Names of the modes and of their indices.
 
+    Attributes
+    ----------
+    derived : dict
+        What backends have worked out about this tensor and keep with it, such as plans.
+
     Examples
     --------
     >>> X = Tensor.from_coo([[0, 1, 3], [0, 6, 4], [0, 1, 0]], [1.0, 2.0, 3.0], shape=(4, 8, 2))
@@ -60,6 +65,7 @@ class Tensor:
     index: LinearIndex
     values: Array
     labels: tuple[ModeLabels, ...] = field(default=())
+    derived: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", tuple(map(_read_only, self.index)))
@@ -256,11 +262,13 @@ class Tensor:
 
     # What it gives --------------------------------------------------------------------------------------
 
-    def mttkrp(self, factors: Factors, mode: int, out: Array | None = None) -> Array:
+    def mttkrp(
+        self, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
+    ) -> Array:
         """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
         from gpualto.ops.mttkrp import mttkrp
 
-        return mttkrp(self, factors, mode, out)
+        return mttkrp(self, factors, mode, out, deterministic=deterministic)
 
     def astype(self, dtype: Any) -> Self:
         """Return the tensor with values of another type, float32 or float64."""

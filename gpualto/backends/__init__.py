@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
+from importlib.util import find_spec
 from typing import Protocol
 
 from gpualto._arrays import Array
 from gpualto.tensor import Tensor
 
+CHOICE = "GPUALTO_BACKEND"
+"""Environment variable: "reference" or "cpu" in place of the choice made here."""
+
 
 class Backend(Protocol):
     """What every backend offers; `gpualto.backends.reference` is the definition of each function."""
 
-    def mttkrp(self, X: Tensor, factors: list[Array | None], mode: int, rank: int) -> Array:
-        """Return the (I_mode, rank) MTTKRP, C-ordered, as a new array; all arguments are checked already."""
+    def mttkrp(
+        self, X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
+    ) -> None:
+        """Fill `out`, C-contiguous and apart from all that is read, with the MTTKRP of a mode."""
+
+    def explain(self, X: Tensor, mode: int, rank: int) -> str:
+        """Return how the MTTKRP of a mode is computed, and why."""
 
 
 def backend_for(X: Tensor) -> Backend:
-    """Return the backend for the device and format of a tensor."""
+    """Return the backend for a tensor: compiled code where Numba is installed, else NumPy.
+
+    Raises
+    ------
+    ValueError
+        If the environment variable GPUALTO_BACKEND names no backend.
+    """
+    return _host_backend(os.environ.get(CHOICE, ""))
+
+
+@cache
+def _host_backend(choice: str) -> Backend:
+    if choice not in ("", "cpu", "reference"):
+        raise ValueError(f'{CHOICE}: expected "cpu" or "reference", got {choice!r}')
+    if choice == "cpu" or (choice == "" and find_spec("numba") is not None):
+        from gpualto.backends import cpu
+
+        return cpu
     from gpualto.backends import reference
 
     return reference

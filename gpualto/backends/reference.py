@@ -11,9 +11,13 @@ _SCRATCH_BYTES = 4 * 2**20
 """Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""
 
 
-def mttkrp(X: Tensor, factors: list[Array | None], mode: int, rank: int) -> Array:
-    """Return the MTTKRP, accumulated in float64: see `gpualto.mttkrp`."""
-    result = np.zeros((X.shape[mode], rank))
+def mttkrp(
+    X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
+) -> None:
+    """Fill `out` with the MTTKRP, accumulated in float64: see `gpualto.mttkrp`. Always deterministic."""
+    rank = out.shape[1]
+    result = out if out.dtype == np.float64 else np.empty(out.shape)
+    result[...] = 0
     inputs = [(n, factor) for n, factor in enumerate(factors) if factor is not None]
     # A nonzero takes three rows of float64 and, for coordinates and ordering, a few words a mode.
     for block in blocks(X.nnz, size=_rows_in_scratch(8 * (3 * rank + 3 * X.ndim))):
@@ -22,7 +26,13 @@ def mttkrp(X: Tensor, factors: list[Array | None], mode: int, rank: int) -> Arra
         for n, factor in inputs:
             rows *= factor[coords[n]]
         add_rows(result, coords[mode], rows)
-    return result
+    if result is not out:
+        out[...] = result
+
+
+def explain(X: Tensor, mode: int, rank: int) -> str:
+    """Return how the MTTKRP of a mode is computed, and why."""
+    return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"
 
 
 def add_rows(result: Array, targets: Array, rows: Array) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_floats, as_mode
+from gpualto._arrays import Array, array_module, as_floats, as_mode, empty
 from gpualto.backends import backend_for
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor
@@ -30,7 +30,9 @@ Factors = Sequence[Array | None] | Model
 """One (I_n, R) array per mode, or a CP model; the entry of the mode that is computed may be None."""
 
 
-def mttkrp(X: Tensor, factors: Factors, mode: int, out: Array | None = None) -> Array:
+def mttkrp(
+    X: Tensor, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
+) -> Array:
     """Multiply the unfolding of one mode with the Khatri-Rao product of the other modes' factors.
 
     Row i of the result is the sum, over the nonzeros with coordinate i in `mode`, of the value times the
@@ -47,12 +49,15 @@ def mttkrp(X: Tensor, factors: Factors, mode: int, out: Array | None = None) -> 
         The mode whose rows are computed; negative modes count from the back.
     out : (I_mode, R) array, optional
         Where to put the result; any strides, and it may share memory with a factor.
+    deterministic : bool
+        Whether the result has the same bits whatever the number of threads. Without it, it is the same to
+        rounding, and to the bit for the same number of threads.
 
     Returns
     -------
     (I_mode, R) array
-        C-ordered, or `out`. float32 where values and factors are float32, else float64; sums are
-        accumulated in float64 either way.
+        C-ordered, or `out`. float32 where values and factors are float32, else float64. Sums are
+        accumulated in the type of the result by the compiled backend, in float64 by the reference.
 
     Raises
     ------
@@ -79,14 +84,21 @@ def mttkrp(X: Tensor, factors: Factors, mode: int, out: Array | None = None) -> 
     shape = (X.shape[mode], inputs.rank)
     if out is not None:
         _check_out(out, shape, dtype)
+    result = out if out is not None and _can_be_filled(out, X, inputs) else empty(shape, dtype)
     with annotate("gpualto.mttkrp"):
-        result = backend_for(X).mttkrp(X, inputs.factors, mode, inputs.rank)
+        backend_for(X).mttkrp(X, inputs.factors, mode, result, deterministic=deterministic)
         if inputs.weights is not None:
             result *= inputs.weights
-    if out is None:
-        return result.astype(dtype, copy=False)
+    if out is None or result is out:
+        return result
     out[...] = result
     return out
+
+
+def _can_be_filled(out: Array, X: Tensor, inputs: _Inputs) -> bool:
+    """Tell whether `out` is laid out as backends fill it, and shares no memory with what they read."""
+    read = [array for array in (*inputs.factors, inputs.weights, X.values) if array is not None]
+    return out.flags.c_contiguous and not any(np.may_share_memory(out, array) for array in read)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualto import Tensor
 from gpualto.backends.reference import add_rows, mttkrp
 from tests.oracle import random_factors, random_tensor
 
@@ -29,4 +30,14 @@ def test_the_loop_knows_nothing_of_the_format():
             return X.coords[:, ::-1][:, positions]
 
     factors = [None, random_factors(1, X.shape, 3)[1]]
-    np.testing.assert_allclose(mttkrp(Coordinates, factors, 0, 3), mttkrp(X, factors, 0, 3), atol=1e-12)
+    out, expected = np.empty((4, 3)), np.empty((4, 3))
+    mttkrp(Coordinates, factors, 0, out)
+    mttkrp(X, factors, 0, expected)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+
+
+def test_float32_is_accumulated_in_float64():
+    X = Tensor.from_coo([[0] * 4, range(4)], np.array([2**24, 1, 1, -(2**24)], np.float32))
+    out = np.empty((1, 1), np.float32)
+    mttkrp(X, [None, np.ones((4, 1), np.float32)], 0, out)
+    assert out.tolist() == [[2.0]]

@@ -94,6 +94,14 @@ def test_a_khatri_rao_product_that_does_not_fit_is_not_formed(monkeypatch: pytes
         peers.require_khatri_rao((10, 10**4, 10**4), rank=8)
 
 
+def test_a_peer_that_would_take_no_end_is_not_run(tmp_path: Path) -> None:
+    pytest.importorskip("pyttb")
+    arguments = ["--tensors", "uber", "--peers", "pyttb", "--budget", "0", *COMMON]
+    last = list(figures(mttkrp, tmp_path, *arguments).values())[-1]
+    assert last["seconds"] == []
+    assert last["note"].startswith("not run: would take more than")
+
+
 def test_construct(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyttb")
     results = figures(construct, tmp_path, "--tensors", "uber", "--peers", "pyttb", *COMMON)

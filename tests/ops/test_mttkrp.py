@@ -89,12 +89,6 @@ def test_types_promote_as_in_numpy(dtype):
     assert result.dtype == (np.float32 if dtype == "float32" else np.float64)
 
 
-def test_float32_is_accumulated_in_float64():
-    values = np.array([2**24, 1, 1, -(2**24)], np.float32)
-    X = Tensor.from_coo([[0] * 4, range(4)], values)
-    assert mttkrp(X, [None, np.ones((4, 1), np.float32)], 0).tolist() == [[2.0]]
-
-
 def test_complex_numbers_are_refused():
     given, _ = case("complex")
     coords = np.array(given["coords0"]).T

@@ -1,0 +1,92 @@
+"""The compiled backend for the CPU: Numba, with row updates as single vector operations."""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+import numpy as np
+
+from gpualto._arrays import Array, empty, is_aligned
+from gpualto.backends.cpu import bits, kernels, threads
+from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
+from gpualto.tensor import Tensor
+
+_PANEL_BYTES = 2048
+"""Bytes of a row that one kernel works on; longer rows take several passes."""
+
+
+def mttkrp(
+    X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
+) -> None:
+    """Fill `out`: see `gpualto.backends.reference.mttkrp`; sums are of the type of `out`."""
+    rank = out.shape[1]
+    if X.nnz == 0 or out.size == 0:
+        out[...] = 0
+        return
+    run_plan(plan_mode(X, mode, rank, deterministic=deterministic), X, factors, out)
+
+
+def explain(X: Tensor, mode: int, rank: int) -> str:
+    """Return the strategy of a mode and the reason for it."""
+    return str(plan_mode(X, mode, rank))
+
+
+def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array) -> None:
+    """Fill `out` by a plan."""
+    modes = [plan.mode, *(n for n in range(X.ndim) if n != plan.mode)]
+    inputs = [as_rows(factors[n], out.dtype, X.nnz) for n in modes[1:]]
+    layout = bits.layout_of(X.encoding, modes)
+    private = [empty((segment.private_rows, out.shape[1]), out.dtype) for segment in plan.segments]
+    _zero([out, *private])
+    stride = out.strides[0]
+    for panel in range(0, stride, _PANEL_BYTES):
+        kernel = kernels.mttkrp_kernel(stride, min(stride - panel, _PANEL_BYTES), out.dtype)
+        bases = tuple(np.uint64(factor.ctypes.data + panel) for factor in inputs)
+        places = map(_place, plan.segments, repeat(out), private, repeat(panel))
+        runs = zip(plan.segments, places, strict=True)
+        threads.run(
+            kernel,
+            [
+                (X.index, layout, X.values, plan.order, segment.start, segment.stop, bases, place)
+                for segment, place in runs
+            ],
+        )
+    for segment, rows in zip(plan.segments, private, strict=True):
+        _merge(out[segment.low : segment.low + len(rows)], rows)
+
+
+def as_rows(factor: Array, dtype: np.dtype[np.floating], nnz: int) -> Array:
+    """Return a factor as contiguous rows of a type, on cache lines where a copy costs less than it saves."""
+    fits = factor.dtype == dtype and factor.flags.c_contiguous
+    if fits and (is_aligned(factor) or 2 * len(factor) > nnz):
+        return factor
+    rows = empty(factor.shape, dtype)
+    rows[...] = factor
+    return rows
+
+
+def _place(segment: Segment, out: Array, private: Array, panel: int) -> kernels.Place:
+    """Return where a segment writes, from byte `panel` of each row on."""
+    rows = np.uint64(out.ctypes.data + panel)
+    low, count = np.uint64(segment.low), np.uint64(segment.count)
+    if segment.sharing == "alone":
+        return kernels.Plain(rows)
+    if segment.sharing == "atomic":
+        return kernels.Atomic(rows, low, count)
+    address = private.ctypes.data + panel
+    if segment.sharing == "private":  # as if the private rows were all rows of the output
+        return kernels.Plain(np.uint64((address - segment.low * out.strides[0]) % 2**64))
+    return kernels.Split(rows, np.uint64(address), low, count)
+
+
+def _zero(arrays: list[Array]) -> None:
+    for array in arrays:
+        pieces = threads.split(len(array), least=1 + (1 << 20) // max(array.strides[0], 1))
+        threads.run(lambda rows, start, stop: rows[start:stop].fill(0), [(array, *piece) for piece in pieces])
+
+
+def _merge(rows: Array, private: Array) -> None:
+    def add(start: int, stop: int) -> None:
+        np.add(rows[start:stop], private[start:stop], out=rows[start:stop])
+
+    threads.run(add, threads.split(len(rows), least=1 + (1 << 20) // max(rows.strides[0], 1)))

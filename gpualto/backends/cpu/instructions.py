@@ -1,0 +1,124 @@
+"""What LLVM can do and Numba does not offer: moving bits by one instruction, and rows as vectors.
+
+Addresses are uint64 numbers. Constants, such as the length of a row, are literal arguments: the loops over
+them are unrolled into straight code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+_BYTES_AT_ONCE = 256
+"""Bytes of a row that are worked on together: four of the widest registers."""
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_ELEMENTS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+
+Builder = Any
+Typing = tuple[Any, Callable[..., Any]]
+
+
+@intrinsic
+def pext(typing_context: Any, word: Any, mask: Any) -> Typing:
+    """Gather the bits of `word` that `mask` selects into the low bits: BMI2."""
+    return types.uint64(types.uint64, types.uint64), _bmi2("pext")
+
+
+@intrinsic
+def pdep(typing_context: Any, bits: Any, mask: Any) -> Typing:
+    """Spread the low bits of `bits` to the places that `mask` selects: BMI2."""
+    return types.uint64(types.uint64, types.uint64), _bmi2("pdep")
+
+
+def _bmi2(name: str) -> Callable[..., Any]:
+    def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
+        function = ir.FunctionType(_I64, [_I64, _I64])
+        instruction = builder.module.declare_intrinsic(f"llvm.x86.bmi.{name}.64", (), function)
+        return builder.call(instruction, arguments)
+
+    return generate
+
+
+@intrinsic(prefer_literal=True)
+def add_product(
+    typing_context: Any, target: Any, value: Any, bases: Any, coords: Any, stride: Any, width: Any
+) -> Typing:
+    """Add the value times the product of one row of each factor to the row at the address `target`.
+
+    The row of factor k begins at ``bases[k] + coords[k + 1] * stride``; the first coordinate is that of the
+    target. Rows are `width` bytes of numbers of the type of `value`.
+    """
+
+    def store(builder: Builder, pointer: Any, product: Any) -> None:
+        loaded = builder.load(pointer, align=value.bitwidth // 8)
+        builder.store(builder.fadd(loaded, product), pointer, align=value.bitwidth // 8)
+
+    return _row_update(target, value, bases, coords, stride, width, store)
+
+
+@intrinsic(prefer_literal=True)
+def add_product_atomically(
+    typing_context: Any, target: Any, value: Any, bases: Any, coords: Any, stride: Any, width: Any
+) -> Typing:
+    """Do what `add_product` does, each number of the row by an atomic addition."""
+
+    def store(builder: Builder, pointer: Any, product: Any) -> None:
+        first = builder.bitcast(pointer, product.type.element.as_pointer())
+        for lane in range(product.type.count):
+            address = builder.gep(first, [_I32(lane)])
+            number = builder.extract_element(product, _I32(lane))
+            builder.atomic_rmw("fadd", address, number, "monotonic")
+
+    return _row_update(target, value, bases, coords, stride, width, store)
+
+
+def _row_update(
+    target: Any,
+    value: Any,
+    bases: Any,
+    coords: Any,
+    stride: Any,
+    width: Any,
+    store: Callable[..., None],
+) -> Typing:
+    def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
+        target_address, number, base_addresses, coordinates, *_ = arguments
+        rows = [
+            builder.add(
+                builder.extract_value(base_addresses, factor),
+                builder.mul(builder.extract_value(coordinates, factor + 1), _I64(stride.literal_value)),
+            )
+            for factor in range(len(bases))
+        ]
+        for start, vector in _vectors(_ELEMENTS[value], width.literal_value, value.bitwidth // 8):
+            product = _splat(builder, number, vector)
+            for row in rows:
+                factor_row = builder.load(_pointer(builder, row, start, vector), align=value.bitwidth // 8)
+                product = builder.fmul(product, factor_row)
+            store(builder, _pointer(builder, target_address, start, vector), product)
+        return context.get_dummy_value()
+
+    return types.void(target, value, bases, coords, stride, width), generate
+
+
+def _vectors(element: Any, width: int, element_bytes: int) -> Iterator[tuple[int, Any]]:
+    """Yield the pieces of a row: the byte where each begins, and its vector type."""
+    for start in range(0, width, _BYTES_AT_ONCE):
+        count = min(width - start, _BYTES_AT_ONCE) // element_bytes
+        yield start, ir.VectorType(element, count)
+
+
+def _pointer(builder: Builder, address: Any, offset: int, vector: Any) -> Any:
+    return builder.inttoptr(builder.add(address, _I64(offset)), vector.as_pointer())
+
+
+def _splat(builder: Builder, number: Any, vector: Any) -> Any:
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, number, _I32(0))
+    zeros = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(first, undefined, zeros)

@@ -1,0 +1,131 @@
+"""The compiled loops. Each works on a run of stored positions and lets go of the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.core import types
+from numba.extending import overload
+
+from gpualto.backends.cpu.bits import coordinates
+from gpualto.backends.cpu.instructions import add_product, add_product_atomically
+
+compiled = njit(nogil=True, cache=True)
+
+
+class Plain(NamedTuple):
+    """A segment alone writes to its rows; the address is that of row 0."""
+
+    rows: np.uint64
+
+
+class Split(NamedTuple):
+    """`nrows` rows from `first` on are private, the others written where they belong."""
+
+    rows: np.uint64
+    private: np.uint64
+    first: np.uint64
+    nrows: np.uint64
+
+
+class Atomic(NamedTuple):
+    """`nrows` rows from `first` on are shared with other segments, and updated atomically."""
+
+    rows: np.uint64
+    first: np.uint64
+    nrows: np.uint64
+
+
+Place = Plain | Split | Atomic
+"""Where a segment writes. Each kind has a loop of its own: a test costs a third of a nonzero's time."""
+
+
+@cache
+def mttkrp_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """Return the loop ``kernel(words, layout, values, order, start, stop, bases, place)``.
+
+    It adds, for each stored position, the value times the product of the rows at `bases` to a row of `place`.
+    Rows are `stride` bytes apart, and `width` bytes of them are worked on.
+    The modes of `layout` begin with that of the output. `order` is None, or the stored positions in the order
+    in which they are taken.
+    """
+    as_number = dtype.type
+
+    @compiled
+    def kernel(words, layout, values, order, start, stop, bases, place):
+        # Unsigned: for signed indices Numba looks whether they count from the back.
+        for step in range(np.uint64(start), np.uint64(stop)):
+            position = stored_position(order, step)
+            coords = coordinates(words, layout, position)
+            add_to(place, as_number(values[position]), bases, coords, stride, width)
+
+    return kernel  # type: ignore[no-any-return]
+
+
+def stored_position(order: Any, step: Any) -> Any:
+    """Return which position is taken at a step: compiled code only."""
+    raise NotImplementedError("for compiled code")
+
+
+def add_to(place: Any, value: Any, bases: Any, coords: Any, stride: Any, width: Any) -> None:
+    """Add a value times the product of rows to a row of a place: compiled code only."""
+    raise NotImplementedError("for compiled code")
+
+
+@overload(stored_position)
+def _stored_position(order, step):
+    if order is types.none:
+        return lambda order, step: step
+    return lambda order, step: np.uint64(order[step])
+
+
+@overload(add_to, prefer_literal=True)
+def _add_to(place, value, bases, coords, stride, width):
+    return _UPDATES[place.instance_class]
+
+
+def _add_plainly(place, value, bases, coords, stride, width):
+    add_product(place.rows + coords[0] * np.uint64(stride), value, bases, coords, stride, width)
+
+
+def _add_split(place, value, bases, coords, stride, width):
+    offset = coords[0] - place.first
+    if offset < place.nrows:
+        target = place.private + offset * np.uint64(stride)
+    else:
+        target = place.rows + coords[0] * np.uint64(stride)
+    add_product(target, value, bases, coords, stride, width)
+
+
+def _add_atomically(place, value, bases, coords, stride, width):
+    target = place.rows + coords[0] * np.uint64(stride)
+    if coords[0] - place.first < place.nrows:
+        add_product_atomically(target, value, bases, coords, stride, width)
+    else:
+        add_product(target, value, bases, coords, stride, width)
+
+
+_UPDATES = {Plain: _add_plainly, Split: _add_split, Atomic: _add_atomically}
+
+
+@compiled
+def mode_intervals(words, layout, start, stop, low, high):
+    """Lower `low` and raise `high`, one number a mode, to the coordinates of a run of positions."""
+    for position in range(np.uint64(start), np.uint64(stop)):
+        coords = coordinates(words, layout, position)
+        for mode in range(len(coords)):
+            low[mode] = min(low[mode], np.int64(coords[mode]))
+            high[mode] = max(high[mode], np.int64(coords[mode]))
+
+
+@compiled
+def unpack(words, layout, start, stop, coords):
+    """Fill columns `start` to `stop` of `coords`, (ndim, nnz), with the coordinates of those positions."""
+    for position in range(np.uint64(start), np.uint64(stop)):
+        unpacked = coordinates(words, layout, position)
+        for mode in range(len(unpacked)):
+            coords[mode, position] = np.int64(unpacked[mode])
