@@ -1,4 +1,4 @@
-"""Construction from shuffled coordinates: gpualto, the parts of its work, and peers."""
+"""Construction from shuffled coordinates: gpualto, the same in steps of NumPy, and peers."""
 
 from __future__ import annotations
 
@@ -59,14 +59,18 @@ def gpualto(entries: Entries) -> Contestant:
 
 
 def parts(entries: Entries) -> list[Contestant]:
-    """Return the steps of `Tensor.from_coo`; what they leave of its time looks for duplicates."""
+    """Return the steps in NumPy, which are what the reference backend does.
+
+    With ``GPUALTO_BACKEND=reference`` they are parts of the time of gpualto, and what they leave of it looks
+    for duplicates. Compiled code takes steps of its own, and these say what it saves.
+    """
     encoding = AltoEncoding(entries.shape)
     index = encoding.linearize(entries.coords)
     order = argsort(index)
     steps: dict[str, Callable[[], object]] = {
-        "  linearize": lambda: encoding.linearize(entries.coords),
-        "  argsort": lambda: argsort(index),
-        "  gather": lambda: [array[order] for array in (*index, entries.values)],
+        "  NumPy linearize": lambda: encoding.linearize(entries.coords),
+        "  NumPy argsort": lambda: argsort(index),
+        "  NumPy gather": lambda: [array[order] for array in (*index, entries.values)],
     }
     return [Contestant(name, step, figures=partial(figures, nnz=entries.nnz)) for name, step in steps.items()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -41,16 +42,20 @@ class Machine:
     packages: dict[str, str]
     blas: str
     blas_threads: str
+    numba_threads: str
+    load_average: float | None
     copy_bytes_per_second: float
 
     def __str__(self) -> str:
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
+        load = "unknown" if self.load_average is None else f"{self.load_average:.2f}"
         memory = f"{self.memory_bytes / 2**30:.0f} GiB"
         return "\n".join(
             [
                 f"machine  {self.cpu}, {self.cores} cores, {memory}; {self.system}",
                 f"software Python {self.python}, {packages}",
-                f"BLAS     {self.blas}, threads: {self.blas_threads}",
+                f"threads  BLAS ({self.blas}): {self.blas_threads}; Numba: {self.numba_threads}",
+                f"load     {load} at the start",
                 f"copy     {self.copy_bytes_per_second / 1e9:.1f} GB/s read + written, by all cores",
             ]
         )
@@ -66,7 +71,9 @@ def inspect_machine() -> Machine:
         python=platform.python_version(),
         packages={name: number for name in _PACKAGES if (number := _version(name))},
         blas=_blas(),
-        blas_threads=_blas_threads(),
+        blas_threads=_threads(_BLAS_VARIABLES),
+        numba_threads=_threads(("NUMBA_NUM_THREADS",)),
+        load_average=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         copy_bytes_per_second=copy_bandwidth(COPY_BYTES, _cores()),
     )
 
@@ -124,7 +131,7 @@ def _blas() -> str:
     return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
 
-def _blas_threads() -> str:
-    """Return what the environment asks for; without that, a BLAS takes as many threads as cores."""
-    asked = [f"{name}={os.environ[name]}" for name in _BLAS_VARIABLES if name in os.environ]
+def _threads(variables: Sequence[str]) -> str:
+    """Return what the environment asks for; without that, these packages take as many threads as cores."""
+    asked = [f"{name}={os.environ[name]}" for name in variables if name in os.environ]
     return ", ".join(asked) or f"{_cores()}, the default"

@@ -30,6 +30,9 @@ from gpualto.backends import backend_for
 Mttkrp = Callable[[int], Array]
 """The work for one mode."""
 
+SINGLE_TOLERANCE = 1e-3
+"""For float32 sums, whose rounding grows with the nonzeros of a row: 3e-5 for uber at 3.3M."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -70,7 +73,7 @@ def run(entries: Entries, machine: Machine, options: Namespace) -> Section:
     case = Case(X, random_factors(X.shape, options.rank), machine.copy_bytes_per_second, options.budget)
     ours = [
         contestant("gpualto float64", case, double_precision),
-        contestant("gpualto float32", case, single_precision, tolerance=1e-4, itemsize=4),
+        contestant("gpualto float32", case, single_precision, SINGLE_TOLERANCE, itemsize=4),
     ]
     entrants = {name: partial(contestant, name, case, PEERS[name]) for name in options.peers}
     results = contest(ours, entrants, options.repeats, options.budget)

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_coordinates, as_mode, as_values, blocks
+from gpualto._arrays import (
+    Array,
+    array_module,
+    as_coordinates,
+    as_mode,
+    as_values,
+    blocks,
+    check_bounds,
+)
+from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding, LinearIndex
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
-from gpualto.ordering import argsort, find, first_of_equals
+from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
 
 if TYPE_CHECKING:
@@ -129,11 +138,11 @@ class Tensor:
                 raise ValueError("shape: needed where there are no nonzeros to infer it from")
             shape = tuple(int(coordinate.max()) + 1 for coordinate in coordinates)
         encoding = AltoEncoding(shape)
-        with annotate("gpualto.construct"):
-            index = encoding.linearize(coordinates)
-            order = argsort(index)
-            index = tuple(word[order] for word in index)
-            index, merged = _merge_duplicates(encoding, index, checked_values[order], duplicates)
+        with annotate("construct"):
+            check_bounds(coordinates, encoding.shape)
+            backend = backend_for_construction(nnz)
+            index, sorted_values = backend.sort_entries(encoding, coordinates, checked_values)
+            index, merged = _merge_duplicates(encoding, index, sorted_values, duplicates)
         return cls(encoding, index, merged, as_labels(labels, encoding.shape))
 
     @classmethod
@@ -211,7 +220,7 @@ class Tensor:
     @property
     def coords(self) -> Array:
         """Coordinates of the nonzeros in their stored order: a new (ndim, nnz) int64 array."""
-        return self.decode(slice(None))
+        return backend_for_construction(self.nnz).delinearize(self.encoding, self.index)
 
     def decode(self, positions: slice) -> Array:
         """Return the coordinates, (ndim, n) int64, of a run of stored positions."""

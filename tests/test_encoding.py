@@ -82,7 +82,7 @@ def test_the_index_takes_the_fewest_bytes_in_words(nbits, words):
 
 
 @pytest.mark.parametrize("nbits", WIDTHS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_round_trip_at_every_width(nbits, data):
     encoding = AltoEncoding(data.draw(shapes_of_width(nbits)))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from importlib.util import find_spec
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gpualto._arrays import Array
-from gpualto.tensor import Tensor
+from gpualto._arrays import Array, Coordinates
+from gpualto.encoding import AltoEncoding, LinearIndex
+
+if TYPE_CHECKING:
+    from gpualto.tensor import Tensor
 
 CHOICE = "GPUALTO_BACKEND"
 """Environment variable: "reference" or "cpu" in place of the choice made here."""
+
+_FEW = 1 << 18
 
 
 class Backend(Protocol):
@@ -21,6 +27,14 @@ class Backend(Protocol):
         self, X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
     ) -> None:
         """Fill `out`, C-contiguous and apart from all that is read, with the MTTKRP of a mode."""
+
+    def sort_entries(
+        self, encoding: AltoEncoding, coords: Coordinates, values: Array
+    ) -> tuple[LinearIndex, Array]:
+        """Return linear indices and values in stable order of the index; coordinates are within the shape."""
+
+    def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
+        """Return the (ndim, nnz) int64 coordinates of linear indices."""
 
     def explain(self, X: Tensor, mode: int, rank: int) -> str:
         """Return how the MTTKRP of a mode is computed, and why."""
@@ -34,6 +48,13 @@ def backend_for(X: Tensor) -> Backend:
     ValueError
         If the environment variable GPUALTO_BACKEND names no backend.
     """
+    return _host_backend(os.environ.get(CHOICE, ""))
+
+
+def backend_for_construction(nnz: int) -> Backend:
+    """Return the backend that sorts so many nonzeros: few are sorted before compiled code would be loaded."""
+    if nnz < _FEW and "numba" not in sys.modules and CHOICE not in os.environ:
+        return _host_backend("reference")
     return _host_backend(os.environ.get(CHOICE, ""))
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from gpualto._arrays import Array, blocks
-from gpualto.tensor import Tensor
+from gpualto._arrays import Array, Coordinates, blocks
+from gpualto.encoding import AltoEncoding, LinearIndex
+from gpualto.ordering import argsort
+
+if TYPE_CHECKING:
+    from gpualto.tensor import Tensor
 
 _SCRATCH_BYTES = 4 * 2**20
 """Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""
@@ -33,6 +39,18 @@ def mttkrp(
 def explain(X: Tensor, mode: int, rank: int) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"
+
+
+def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> tuple[LinearIndex, Array]:
+    """Return linear indices and values in the order of the index; equal indices keep their order."""
+    index = encoding.linearize(coords)
+    order = argsort(index)
+    return tuple(word[order] for word in index), values[order]
+
+
+def delinearize(encoding: AltoEncoding, index: LinearIndex) -> Array:
+    """Return the coordinates of linear indices."""
+    return encoding.delinearize(index)
 
 
 def add_rows(result: Array, targets: Array, rows: Array) -> None:

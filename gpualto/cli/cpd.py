@@ -12,6 +12,7 @@ from gpualto.cli.components import format_components
 from gpualto.cli.fitting import FitInterruptedError, describe, fit
 from gpualto.decomposition.model import CPModel
 from gpualto.io import read
+from gpualto.profiling import profiled
 
 EXIT_INTERRUPTED = 130
 
@@ -43,6 +44,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--top", type=int, default=8, metavar="K", help="labels per mode (default: 8)")
+    parser.add_argument("--profile", action="store_true", help="show where the time went")
     pictures.add_option(parser)
     parser.set_defaults(run=run)
 
@@ -55,16 +57,17 @@ def run(options: argparse.Namespace) -> int:
     X = read(options.file, index_base=options.index_base)
     print(X)
     try:
-        model = fit(
-            X,
-            options.rank,
-            n_iter_max=options.sweeps,
-            tol=options.tol,
-            init=_initial(options.init),
-            random_state=options.seed,
-            fixed_modes=options.fixed,
-            n_restarts=options.restarts,
-        )
+        with profiled() as profile:
+            model = fit(
+                X,
+                options.rank,
+                n_iter_max=options.sweeps,
+                tol=options.tol,
+                init=_initial(options.init),
+                random_state=options.seed,
+                fixed_modes=options.fixed,
+                n_restarts=options.restarts,
+            )
     except FitInterruptedError as interrupt:
         print(f"gpualto cpd: interrupted; {_keep(interrupt.model, options.output)}", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -72,6 +75,8 @@ def run(options: argparse.Namespace) -> int:
         model.save(options.output)
     print(describe(model, options.output))
     pictures.draw(model, options.plot)
+    if options.profile:
+        print(f"\n{profile}")
     print(f"\n{format_components(model, options.top)}")
     return 0
 

@@ -9,13 +9,13 @@ from itertools import islice
 
 import numpy as np
 
-from gpualto._arrays import Array, as_mode
+from gpualto._arrays import Array, as_mode, empty
 from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
 from gpualto.decomposition.linear_algebra import (
     column_products,
     gram,
     hadamard,
-    normalize_columns,
+    normalize_with_gram,
     solve_normal_equations,
 )
 from gpualto.decomposition.model import CPModel
@@ -36,6 +36,7 @@ def cp_als(
     random_state: RandomState = None,
     fixed_modes: Sequence[int] = (),
     n_restarts: int = 1,
+    deterministic: bool = False,
     verbose: int = 0,
     callback: Callback | None = None,
 ) -> CPModel:
@@ -58,12 +59,14 @@ def cp_als(
         Where to start: uniform random numbers on [0, 1), the leading eigenvectors of the unfoldings, or
         factors, which are not modified.
     random_state : int, numpy.random.Generator or RandomState, optional
-        The same seed gives the same model, bit for bit, on the same machine with as many BLAS threads.
+        The same seed gives the same model, bit for bit, on the same machine with as many threads.
     fixed_modes : sequence of int
         Modes whose factor stays as `init` has it.
     n_restarts : int
         Number of random starts; the model with the best fit is returned. The first start is that of
         ``n_restarts=1``.
+    deterministic : bool
+        Whether MTTKRP has to give the same bits whatever the number of threads.
     verbose : int
         Print a line every so many sweeps; 0 prints nothing.
     callback : callable, optional
@@ -106,7 +109,7 @@ def cp_als(
     best: CPModel | None = None
     for _ in range(n_restarts):
         start = initial_model(X, rank, init, generator)
-        model, stopped = _run(X, start, fixed, n_iter_max, tol, verbose, callback)
+        model, stopped = _run(X, start, fixed, n_iter_max, tol, deterministic, verbose, callback)
         if best is None or (model.fit or 0.0) > (best.fit or 0.0):
             best = model
         if stopped:
@@ -121,6 +124,7 @@ def _run(
     fixed: set[int],
     n_iter_max: int,
     tol: float,
+    deterministic: bool,
     verbose: int,
     callback: Callback | None,
 ) -> tuple[CPModel, bool]:
@@ -129,7 +133,7 @@ def _run(
     fits: list[float] = []
     times: list[float] = []
     model = start
-    for weights, factors, fit in islice(_sweeps(X, start, fixed), n_iter_max):
+    for weights, factors, fit in islice(_sweeps(X, start, fixed, deterministic), n_iter_max):
         change = abs(fit - fits[-1]) if fits else math.inf
         fits.append(fit)
         times.append(time.perf_counter() - began)
@@ -144,7 +148,9 @@ def _run(
     return model, False
 
 
-def _sweeps(X: Tensor, start: CPModel, fixed: set[int]) -> Iterator[tuple[Array, tuple[Array, ...], float]]:
+def _sweeps(
+    X: Tensor, start: CPModel, fixed: set[int], deterministic: bool
+) -> Iterator[tuple[Array, tuple[Array, ...], float]]:
     """Yield weights, factors and fit after each sweep, without end.
 
     The weights of the start matter only where every mode is fixed: a least-squares update takes the scale of
@@ -153,18 +159,21 @@ def _sweeps(X: Tensor, start: CPModel, fixed: set[int]) -> Iterator[tuple[Array,
     norm = X.norm()
     weights, factors = start.weights, list(start.factors)
     grams = [gram(factor) for factor in factors]
+    products = [empty(factor.shape, X.dtype) for factor in factors]
     free = [mode for mode in range(X.ndim) if mode not in fixed]
     last = free[-1] if free else X.ndim - 1
-    product = np.empty(0) if free else mttkrp(X, factors, last)
+    if not free:
+        mttkrp(X, factors, last, products[last], deterministic=deterministic)
     while True:
         for mode in free:
-            with annotate("gpualto.cp_als.update"):
-                product = mttkrp(X, factors, mode)
+            mttkrp(X, factors, mode, products[mode], deterministic=deterministic)
+            with annotate("solve"):
                 others = hadamard(grams[:mode] + grams[mode + 1 :] or [np.ones_like(grams[0])])
-                factors[mode], weights = normalize_columns(solve_normal_equations(others, product))
-                grams[mode] = gram(factors[mode])
-        with annotate("gpualto.cp_als.fit"):
-            inner = column_products(product, factors[last]) @ weights
+                solution = solve_normal_equations(others, products[mode])
+            with annotate("normalize"):
+                factors[mode], weights, grams[mode] = normalize_with_gram(solution)
+        with annotate("fit"):
+            inner = column_products(products[last], factors[last]) @ weights
             model_norm_squared = weights @ hadamard(grams) @ weights
             fit = _fit(norm, float(model_norm_squared), float(inner))
         yield weights, tuple(factors), fit

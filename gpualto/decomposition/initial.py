@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
 
-from gpualto._arrays import Array, as_floats
+from gpualto._arrays import Array, as_floats, empty
 from gpualto._optional import require
 from gpualto.decomposition.model import CPModel
 from gpualto.tensor import Tensor
@@ -39,7 +40,7 @@ def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
             factors = [leading_eigenvectors(X, mode, rank, generator) for mode in range(X.ndim)]
         else:
             raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
-        return CPModel(np.ones(rank), tuple(factor.astype(X.dtype) for factor in factors))
+        return CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
     weights, given = init if isinstance(init, CPModel) else (np.ones(rank), init)
     return CPModel(np.array(weights), tuple(_checked_copies(X, rank, given)))
 
@@ -78,6 +79,12 @@ def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Arr
     return np.where(largest < 0, -vectors, vectors)
 
 
+def _aligned(factor: Array, dtype: Any) -> Array:
+    copy = empty(factor.shape, dtype)
+    copy[...] = factor
+    return copy
+
+
 def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Array]:
     if len(factors) != X.ndim:
         raise ValueError(f"init: {len(factors)} factors were given for a tensor of {X.ndim} modes")
@@ -90,5 +97,5 @@ def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Arra
             )
         if not np.isfinite(array).all():
             raise ValueError(f"init: mode {mode} has values that are not finite")
-        copies.append(array.astype(X.dtype, copy=True))
+        copies.append(_aligned(array, X.dtype))
     return copies

@@ -7,9 +7,10 @@ from functools import reduce
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, blocks
+from gpualto._arrays import Array, array_module, blocks, empty
 
 _ROWS_PER_BLOCK = 1 << 16
+_SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
 
 
 def gram(factor: Array) -> Array:
@@ -46,11 +47,8 @@ def solve_normal_equations(gram_product: Array, right: Array) -> Array:
     scale = np.where(scale > 0, scale, 1.0)
     scaled = gram_product / np.outer(scale, scale)
     root = _inverse_root(scaled)
-    if root is None:
-        solution = right / scale @ np.linalg.pinv(scaled, hermitian=True)
-    else:
-        solution = right / scale @ root.T @ root
-    return (solution / scale).astype(right.dtype, copy=False)
+    inverse = np.linalg.pinv(scaled, hermitian=True) if root is None else root.T @ root
+    return right @ (inverse / np.outer(scale, scale)).astype(right.dtype, copy=False)
 
 
 def _inverse_root(matrix: Array) -> Array | None:
@@ -63,6 +61,23 @@ def _inverse_root(matrix: Array) -> Array | None:
     if smallest_pivot <= 16 * len(matrix) * np.finfo(np.float64).eps:
         return None
     return np.linalg.inv(lower)
+
+
+def normalize_with_gram(factor: Array) -> tuple[Array, Array, Array]:
+    """Return a factor with columns of norm one, the norms, and its Gram matrix; zero columns stay zero.
+
+    The norms come from the Gram matrix. Where their squares leave the range of float64, the columns are
+    scaled first.
+    """
+    with np.errstate(over="ignore"):
+        matrix = gram(factor)
+    squares = matrix.diagonal()
+    if squares.min(initial=1.0) < _SMALLEST_SQUARE or not squares.max(initial=1.0) < _LARGEST_SQUARE:
+        unit, norms = normalize_columns(factor)
+        return unit, norms, gram(unit)
+    norms = np.sqrt(squares)
+    unit = np.divide(factor, norms, out=empty(factor.shape, factor.dtype), casting="same_kind")
+    return unit, norms, matrix / np.outer(norms, norms)
 
 
 def normalize_columns(factor: Array) -> tuple[Array, Array]:

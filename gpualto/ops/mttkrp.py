@@ -85,7 +85,7 @@ def mttkrp(
     if out is not None:
         _check_out(out, shape, dtype)
     result = out if out is not None and _can_be_filled(out, X, inputs) else empty(shape, dtype)
-    with annotate("gpualto.mttkrp"):
+    with annotate("mttkrp"):
         backend_for(X).mttkrp(X, inputs.factors, mode, result, deterministic=deterministic)
         if inputs.weights is not None:
             result *= inputs.weights

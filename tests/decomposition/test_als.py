@@ -52,7 +52,7 @@ def test_flights_at_rank_8():
     assert round(cp_als(gpualto.datasets.flights(), 8, random_state=0, n_restarts=3).fit, 3) == 0.328
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(small_tensors(), st.integers(1, 4), st.integers(0, 9))
 def test_the_fit_is_that_of_the_dense_residual_and_never_falls(X, rank, seed):
     model = cp_als(X, rank, random_state=seed, n_iter_max=8, tol=0)

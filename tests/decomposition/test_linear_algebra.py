@@ -9,6 +9,7 @@ from gpualto.decomposition.linear_algebra import (
     gram,
     hadamard,
     normalize_columns,
+    normalize_with_gram,
     solve_normal_equations,
 )
 
@@ -75,6 +76,29 @@ def test_columns_of_any_size_are_normalized(scale):
 def test_normalizing_keeps_float32():
     unit, norms = normalize_columns(random_matrix(0, 6, 3, np.float32))
     assert (unit.dtype, norms.dtype) == (np.float32, np.float64)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1.0, 1e120, 1e200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_normalized_together_with_their_gram_matrix(scale, dtype):
+    if dtype == np.float32 and scale != 1.0:
+        scale = 1e-30 if scale < 1 else 1e30
+    factor = random_matrix(0, 6, 3, dtype) * dtype(scale)
+    unit, norms, matrix = normalize_with_gram(factor)
+    tolerance = 1e-6 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=0), 1, rtol=tolerance)
+    np.testing.assert_allclose(unit * norms, factor, rtol=tolerance)
+    np.testing.assert_allclose(matrix, gram(unit), atol=tolerance)
+    assert unit.dtype == dtype
+
+
+def test_a_column_of_zeros_stays_zero():
+    factor = random_matrix(0, 6, 3)
+    factor[:, 1] = 0
+    unit, norms, matrix = normalize_with_gram(factor)
+    assert norms[1] == 0
+    assert not unit[:, 1].any()
+    np.testing.assert_allclose(matrix, gram(unit))
 
 
 def test_a_factor_of_no_rows():

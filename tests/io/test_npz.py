@@ -11,7 +11,7 @@ from gpualto.testing import assert_tensors_equal
 from tests.oracle import random_tensor, small_tensors
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(small_tensors())
 def test_round_trip(tmp_path_factory, X):
     path = tmp_path_factory.mktemp("out") / "x.npz"

@@ -254,7 +254,7 @@ class TestText:
 
 
 class TestWriting:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         X=small_tensors(), base=st.sampled_from([0, 1]), suffix=st.sampled_from(["", ".gz", ".xz", ".bz2"])
     )

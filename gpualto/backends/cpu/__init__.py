@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpualto._arrays import Array, empty, is_aligned
 from gpualto.backends.cpu import bits, kernels, threads
+from gpualto.backends.cpu.construction import delinearize, sort_entries
 from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
-from gpualto.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gpualto.tensor import Tensor
+
+__all__ = ["delinearize", "explain", "mttkrp", "run_plan", "sort_entries"]
 
 _PANEL_BYTES = 2048
 """Bytes of a row that one kernel works on; longer rows take several passes."""

@@ -11,7 +11,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import overload
 
-from gpualto.backends.cpu.bits import coordinates
+from gpualto.backends.cpu.bits import coordinates, pack
 from gpualto.backends.cpu.instructions import add_product, add_product_atomically
 
 compiled = njit(nogil=True, cache=True)
@@ -123,9 +123,49 @@ def mode_intervals(words, layout, start, stop, low, high):
 
 
 @compiled
-def unpack(words, layout, start, stop, coords):
-    """Fill columns `start` to `stop` of `coords`, (ndim, nnz), with the coordinates of those positions."""
+def unpack(words, layout, coords, start, stop):
+    """Fill columns of `coords`, (ndim, nnz), with the coordinates of stored positions."""
     for position in range(np.uint64(start), np.uint64(stop)):
         unpacked = coordinates(words, layout, position)
         for mode in range(len(unpacked)):
             coords[mode, position] = np.int64(unpacked[mode])
+
+
+@cache
+def pack_kernel(number: int) -> Callable[..., None]:
+    """Return the loop ``kernel(layout, coords, word, start, stop)`` that fills a word of the linear index."""
+
+    @compiled
+    def kernel(layout, coords, word, start, stop):
+        for position in range(np.uint64(start), np.uint64(stop)):
+            word[position] = pack(layout, coords, position, number)
+
+    return kernel  # type: ignore[no-any-return]
+
+
+@compiled
+def gather(source, order, out, start, stop):
+    """Fill `out` with the items of `source` at the positions of `order`."""
+    for position in range(np.uint64(start), np.uint64(stop)):
+        out[position] = source[np.uint64(order[position])]
+
+
+@compiled
+def count_digits(keys, shift, start, stop, counts):
+    """Count how often each digit, the bits of a key from `shift` on, occurs in a run of keys."""
+    last = keys.dtype.type(counts.size - 1)
+    for position in range(np.uint64(start), np.uint64(stop)):
+        counts[np.uint64((keys[position] >> shift) & last)] += 1
+
+
+@compiled
+def move_by_digit(keys, order, shift, start, stop, places, keys_out, order_out):
+    """Move a run of keys, and where they came from, to the places kept for their digits."""
+    last = keys.dtype.type(places.size - 1)
+    for step in range(np.uint64(start), np.uint64(stop)):
+        key = keys[step]
+        digit = np.uint64((key >> shift) & last)
+        place = np.uint64(places[digit])
+        places[digit] += 1
+        keys_out[place] = key
+        order_out[place] = stored_position(order, step)

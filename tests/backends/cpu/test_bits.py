@@ -31,7 +31,7 @@ def test_coordinates_unpack_as_the_encoding_says(nbits, bmi2):
     index = encoding.linearize(expected)
     coords = np.full(expected.shape, -1)
     layout = bits.layout_of(encoding, list(range(encoding.ndim)), bmi2)
-    kernels.unpack(index, layout, 0, expected.shape[1], coords)
+    kernels.unpack(index, layout, coords, 0, expected.shape[1])
     np.testing.assert_array_equal(coords, expected)
 
 
