@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import gpualto
-from bench.harness import Contestant, contest
+from bench.external import Job, alto_sweep, external, splatt_sweep, written
+from bench.harness import Contestant, OwnTime, contest
 from bench.machine import inspect_machine
-from bench.mttkrp import backend_name, random_factors
+from bench.mttkrp import backend_name, random_factors, use_threads
 from bench.peers import (
     as_dense,
     column_major,
@@ -61,20 +63,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         more={"rank": (16, "number of components"), "sweeps": (5, "sweeps of each run")},
     )
     machine = inspect_machine()
-    sections = (run(load(name, options.nnz), options) for name in options.tensors)
+    sections = (section for name in options.tensors for section in run(load(name, options.nnz), options))
     return publish(options, machine, sections)
 
 
-def run(entries: Entries, options: Namespace) -> Section:
-    """Measure one tensor."""
+def run(entries: Entries, options: Namespace) -> Iterator[Section]:
+    """Measure one tensor, with each number of threads in turn."""
     X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
     case = Case(X, random_factors(X.shape, options.rank), options.sweeps, options.budget)
-    ours = contestant("gpualto", case, ours_of, None)
-    reference = ours.figures(1.0)["fit"]
-    entrants = {name: partial(contestant, name, case, PEERS[name], reference) for name in options.peers}
-    results = contest([ours], entrants, options.repeats, options.budget)
-    title = f"{entries}, rank {case.rank}, {case.sweeps} sweeps, gpualto's backend: {backend_name(X)}"
-    return Section(title, results)
+    outside = {"ALTO C++": (alto_sweep, options.alto), "SPLATT": (splatt_sweep, options.splatt)}
+    with written(entries, wanted=any(path for _, path in outside.values())) as file:
+        for threads in options.threads:
+            use_threads(threads)
+            ours = contestant("gpualto", case, ours_of, None)
+            reference = ours.figures(1.0)["fit"]
+            entrants = {
+                name: partial(contestant, name, case, PEERS[name], reference) for name in options.peers
+            }
+            job = Job(file, X.shape, options.rank, threads)
+            entrants |= {
+                name: partial(external, name, partial(all_sweeps, measure, case), path, job, per_sweep(case))
+                for name, (measure, path) in outside.items()
+                if path
+            }
+            results = contest([ours], entrants, options.repeats, options.budget)
+            title = f"{entries}, rank {case.rank}, {case.sweeps} sweeps, {threads} threads"
+            yield Section(f"{title}, {backend_name(X)} backend", results)
+
+
+def all_sweeps(measure: Callable[[Path, Job], OwnTime], case: Case, program: Path, job: Job) -> OwnTime:
+    """Return the seconds of as many sweeps as gpualto does, from those of one; starts and fits differ."""
+    return OwnTime(case.sweeps * measure(program, job))
+
+
+def per_sweep(case: Case) -> Callable[[float], dict[str, float]]:
+    """Return what is reported of a program that prints its own times."""
+    return lambda seconds: {"s_per_sweep": seconds / case.sweeps}
 
 
 def contestant(name: str, case: Case, prepare: Callable[[Case], Fit], reference: float | None) -> Contestant:

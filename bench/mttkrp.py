@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from bench.external import Job, alto_mttkrp, external, splatt_mttkrp, written
 from bench.harness import Contestant, contest, relative_difference
 from bench.machine import Machine, inspect_machine
 from bench.peers import (
@@ -24,7 +26,7 @@ from bench.peers import (
 from bench.report import Section, parse_arguments, publish
 from bench.tensors import Entries, load
 from gpualto import Tensor
-from gpualto._arrays import Array
+from gpualto._arrays import Array, empty
 from gpualto.backends import backend_for
 
 Mttkrp = Callable[[int], Array]
@@ -36,10 +38,11 @@ SINGLE_TOLERANCE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One tensor, its factors, how fast this machine could move bytes, and how long a peer may take."""
+    """One tensor, its factors and outputs, the speed of this machine, and how long a peer may take."""
 
     X: Tensor
     factors: list[Array]
+    outputs: list[Array]
     copy_bytes_per_second: float
     budget: float = math.inf
 
@@ -50,7 +53,7 @@ class Case:
 
     def reference(self, mode: int) -> Array:
         """Return what every contestant has to compute."""
-        return self.X.mttkrp(self.factors, mode)
+        return self.X.mttkrp(self.factors, mode, self.outputs[mode])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,21 +66,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         more={"rank": (16, "columns of the factors")},
     )
     machine = inspect_machine()
-    sections = (run(load(name, options.nnz), machine, options) for name in options.tensors)
+    sections = (
+        section for name in options.tensors for section in run(load(name, options.nnz), machine, options)
+    )
     return publish(options, machine, sections)
 
 
-def run(entries: Entries, machine: Machine, options: Namespace) -> Section:
-    """Measure one tensor."""
+def run(entries: Entries, machine: Machine, options: Namespace) -> Iterator[Section]:
+    """Measure one tensor, with each number of threads in turn."""
     X = Tensor.from_coo(entries.coords, entries.values, entries.shape)
-    case = Case(X, random_factors(X.shape, options.rank), machine.copy_bytes_per_second, options.budget)
-    ours = [
-        contestant("gpualto float64", case, double_precision),
-        contestant("gpualto float32", case, single_precision, SINGLE_TOLERANCE, itemsize=4),
-    ]
-    entrants = {name: partial(contestant, name, case, PEERS[name]) for name in options.peers}
-    results = contest(ours, entrants, options.repeats, options.budget)
-    return Section(f"{entries}, rank {options.rank}, gpualto's backend: {backend_name(X)}", results)
+    case = make_case(X, options.rank, machine.copy_bytes_per_second, options.budget)
+    outside = {"ALTO C++": (alto_mttkrp, options.alto), "SPLATT": (splatt_mttkrp, options.splatt)}
+    with written(entries, wanted=any(path for _, path in outside.values())) as file:
+        for threads in options.threads:
+            use_threads(threads)
+            ours = [
+                contestant("gpualto float64", case, double_precision),
+                contestant("gpualto float32", case, single_precision, SINGLE_TOLERANCE, itemsize=4),
+            ]
+            entrants = {name: partial(contestant, name, case, PEERS[name]) for name in options.peers}
+            job = Job(file, X.shape, options.rank, threads)
+            entrants |= {
+                name: partial(external, name, measure, path, job, partial(figures, case=case, itemsize=8))
+                for name, (measure, path) in outside.items()
+                if path
+            }
+            results = contest(ours, entrants, options.repeats, options.budget)
+            title = f"{entries}, rank {options.rank}, {threads} threads, {backend_name(X)} backend"
+            yield Section(title, results)
 
 
 def contestant(
@@ -90,13 +106,12 @@ def contestant(
     """Check the work of all modes once, and make it ready to be timed."""
     mttkrp, modes = prepare(case), range(case.X.ndim)
     differences = [relative_difference(mttkrp(mode), case.reference(mode)) for mode in modes]
-    floor = floor_bytes(case, itemsize) / case.copy_bytes_per_second
     return Contestant(
         name,
         partial(compute_all, mttkrp, modes),
         float(np.max(differences)),
         tolerance,
-        partial(figures, updates=case.X.nnz * case.X.ndim, floor=floor),
+        partial(figures, case=case, itemsize=itemsize),
     )
 
 
@@ -106,12 +121,12 @@ def compute_all(mttkrp: Mttkrp, modes: Iterable[int]) -> None:
         mttkrp(mode)
 
 
-def figures(seconds: float, updates: int, floor: float) -> dict[str, float]:
+def figures(seconds: float, case: Case, itemsize: int) -> dict[str, float]:
     """Return what is reported: time in all and per nonzero and mode, and the share of the floor."""
     return {
         "ms": 1e3 * seconds,
-        "ns_per_nonzero_and_mode": 1e9 * seconds / max(updates, 1),
-        "share_of_floor": floor / seconds,
+        "ns_per_nonzero_and_mode": 1e9 * seconds / max(case.X.nnz * case.X.ndim, 1),
+        "share_of_floor": floor_bytes(case, itemsize) / case.copy_bytes_per_second / seconds,
     }
 
 
@@ -128,10 +143,27 @@ def floor_bytes(case: Case, itemsize: int) -> int:
     return X.ndim * nonzeros + sum(rows) * row_nbytes
 
 
+def make_case(X: Tensor, rank: int, copy_bytes_per_second: float, budget: float) -> Case:
+    """Return a case with factors and outputs that begin on cache lines, as those of CP-ALS do."""
+    outputs = [empty((length, rank), X.dtype) for length in X.shape]
+    return Case(X, random_factors(X.shape, rank), outputs, copy_bytes_per_second, budget)
+
+
 def random_factors(shape: tuple[int, ...], rank: int) -> list[Array]:
     """Return factors uniform on [0, 1), the same for the same arguments."""
     generator = np.random.default_rng(0)
-    return [generator.random((length, rank)) for length in shape]
+    factors = [empty((length, rank), np.float64) for length in shape]
+    for factor in factors:
+        generator.random(out=factor)
+    return factors
+
+
+def use_threads(count: int) -> None:
+    """Let compiled code run on so many threads."""
+    with suppress(ImportError):
+        import numba
+
+        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
 def backend_name(X: Tensor) -> str:
@@ -150,8 +182,11 @@ def double_precision(case: Case) -> Mttkrp:
 
 def single_precision(case: Case) -> Mttkrp:
     """Return gpualto's MTTKRP with values and factors in float32."""
-    X, factors = case.X.astype(np.float32), [factor.astype(np.float32) for factor in case.factors]
-    return lambda mode: X.mttkrp(factors, mode)
+    X = case.X.astype(np.float32)
+    factors, outputs = ([empty(array.shape, np.float32) for array in case.factors] for _ in range(2))
+    for narrow, factor in zip(factors, case.factors, strict=True):
+        narrow[...] = factor
+    return lambda mode: X.mttkrp(factors, mode, outputs[mode])
 
 
 def pyttb(case: Case) -> Mttkrp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,6 +53,11 @@ def parse_arguments(
         "--budget", type=float, default=60.0, metavar="S", help="seconds after which a contestant stops"
     )
     parser.add_argument("--peers", nargs="*", choices=peers, default=peers, help="what to compare with")
+    parser.add_argument(
+        "--threads", type=_positive, nargs="+", default=[os.cpu_count() or 1], metavar="T", help="in turn"
+    )
+    parser.add_argument("--alto", type=Path, metavar="FOLDER", help="of a build of IntelLabs/ALTO")
+    parser.add_argument("--splatt", type=Path, metavar="PROGRAM", help="of a build of ShadenSmith/splatt")
     parser.add_argument("--json", type=_output, metavar="PATH", help="write all figures to a file")
     for name, (default, text) in (more or {}).items():
         parser.add_argument(f"--{name}", type=_positive, default=default, metavar="N", help=text)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpualto
-from bench import construct, cp_als, machine, mttkrp, peers, read
+from bench import construct, cp_als, external, machine, mttkrp, peers, read
 from bench.harness import UnavailableError
 from bench.tensors import SPECS, draw, load
 from gpualto import Tensor
@@ -72,7 +72,7 @@ def test_mttkrp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_floor_of_mttkrp_counts_every_byte_once() -> None:
     X = Tensor.from_coo([[0, 1, 1], [0, 0, 2]], [1.0, 2.0, 3.0], shape=(5, 8))
-    case = mttkrp.Case(X, mttkrp.random_factors(X.shape, 2), 1.0)
+    case = mttkrp.make_case(X, 2, 1.0, 1.0)
     nonzeros = 2 * 3 * (4 + 8)
     first = (5 + 2) * 2 * 8  # all rows of the output and the rows 0 and 2 of the other factor
     second = (8 + 2) * 2 * 8
@@ -153,3 +153,43 @@ def test_a_misread_index_is_found() -> None:
     assert read.difference(columns, entries) == 0
     columns[2] = columns[2] - (np.arange(50) == 7)
     assert read.difference(columns, entries) == math.inf
+
+
+class TestExternal:
+    """Stand-ins that print what the programs print."""
+
+    def job(self, folder: Path) -> external.Job:
+        return external.Job(folder / "x.tns", (4, 5, 6), 16, 2)
+
+    def program(self, path: Path, text: str) -> Path:
+        path.write_text(f"#!/bin/sh\ncat <<END\n{text}\nEND\n")
+        path.chmod(0o755)
+        return path
+
+    def test_alto_counts_all_its_repetitions(self, tmp_path: Path) -> None:
+        self.program(tmp_path / "cpd64", "ALTO creation time:   0.1\nALTO runtime:   0.314554")
+        assert external.alto_mttkrp(tmp_path, self.job(tmp_path)) == pytest.approx(0.314554 / 6)
+
+    def test_a_sweep_of_alto_is_the_median_after_the_first(self, tmp_path: Path) -> None:
+        lines = [f"it: {n}\t fit: 0.1\ttime(for MTTKRP): {t} s (0.03 s)" for n, t in enumerate((9, 3, 1, 2))]
+        self.program(tmp_path / "cpd64", "\n".join(lines))
+        assert external.alto_sweep(tmp_path, self.job(tmp_path)) == 2
+
+    def test_splatt_sums_the_modes(self, tmp_path: Path) -> None:
+        lines = [
+            f"MTTKRP mode {mode}:   avg: {seconds}s max: 9s (3.0% imbalance)\n  its =   1 ({seconds}s)  fit"
+            for seconds in (9, 1)
+            for mode in (1, 2, 3)
+        ]
+        splatt = self.program(tmp_path / "splatt", "\n".join(lines))
+        assert external.splatt_mttkrp(splatt, self.job(tmp_path)) == 3
+        assert external.splatt_sweep(splatt, self.job(tmp_path)) == 1
+
+    def test_what_cannot_be_run_or_read_is_unavailable(self, tmp_path: Path) -> None:
+        with pytest.raises(UnavailableError, match="fails: "):
+            external.alto_mttkrp(tmp_path, self.job(tmp_path))
+        self.program(tmp_path / "cpd64", "segmentation fault")
+        with pytest.raises(UnavailableError, match="prints no line like"):
+            external.alto_mttkrp(tmp_path, self.job(tmp_path))
+        with pytest.raises(UnavailableError, match="at most 5 modes"):
+            external.alto_mttkrp(tmp_path, external.Job(tmp_path, (2,) * 6, 16, 1))

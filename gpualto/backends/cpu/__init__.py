@@ -20,6 +20,9 @@ __all__ = ["delinearize", "explain", "mttkrp", "run_plan", "sort_entries"]
 _PANEL_BYTES = 2048
 """Bytes of a row that one kernel works on; longer rows take several passes."""
 
+_LEAST_BYTES = 1 << 20
+"""Bytes that a thread is given at least where memory is filled or added."""
+
 
 def mttkrp(
     X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
@@ -86,13 +89,16 @@ def _place(segment: Segment, out: Array, private: Array, panel: int) -> kernels.
 
 
 def _zero(arrays: list[Array]) -> None:
+    def fill(numbers: Array, start: int, stop: int) -> None:
+        numbers[start:stop].fill(0)
+
     for array in arrays:
-        pieces = threads.split(len(array), least=1 + (1 << 20) // max(array.strides[0], 1))
-        threads.run(lambda rows, start, stop: rows[start:stop].fill(0), [(array, *piece) for piece in pieces])
+        numbers = array.reshape(-1).view(np.uint8)  # bytes are filled by memset, twice as fast
+        threads.run(fill, [(numbers, *piece) for piece in threads.split(numbers.size, _LEAST_BYTES)])
 
 
 def _merge(rows: Array, private: Array) -> None:
     def add(start: int, stop: int) -> None:
         np.add(rows[start:stop], private[start:stop], out=rows[start:stop])
 
-    threads.run(add, threads.split(len(rows), least=1 + (1 << 20) // max(rows.strides[0], 1)))
+    threads.run(add, threads.split(len(rows), 1 + _LEAST_BYTES // max(rows.strides[0], 1)))
