@@ -58,6 +58,7 @@ def parse_arguments(
     )
     parser.add_argument("--alto", type=Path, metavar="FOLDER", help="of a build of IntelLabs/ALTO")
     parser.add_argument("--splatt", type=Path, metavar="PROGRAM", help="of a build of ShadenSmith/splatt")
+    parser.add_argument("--double-only", action="store_true", help="leave out float32, which takes memory")
     parser.add_argument("--json", type=_output, metavar="PATH", help="write all figures to a file")
     for name, (default, text) in (more or {}).items():
         parser.add_argument(f"--{name}", type=_positive, default=default, metavar="N", help=text)
@@ -131,7 +132,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Write a document, whole or not at all."""
     with replacing(path) as file:
-        file.write(f"{json.dumps(document, indent=1)}\n".encode())
+        file.write(f"{json.dumps(document, indent=1, default=str)}\n".encode())
 
 
 def _document(options: argparse.Namespace, machine: Machine, sections: list[Section]) -> dict[str, Any]:

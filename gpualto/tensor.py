@@ -387,8 +387,7 @@ def _merge_duplicates(
 ) -> tuple[LinearIndex, Array]:
     """Sum the values of equal neighbours among sorted linear indices, or refuse them."""
     first = first_of_equals(index)
-    starts = first.nonzero()[0]
-    surplus = values.size - starts.size
+    surplus = values.size - int(np.count_nonzero(first))
     if surplus == 0:
         return index, values
     if duplicates == "error":
@@ -400,6 +399,7 @@ def _merge_duplicates(
             f"coords: {surplus} surplus entries repeat a coordinate, the first at {where}; "
             'duplicates="sum" would add them'
         )
+    starts = first.nonzero()[0]
     sums = np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype)
     return tuple(word[starts] for word in index), sums
 

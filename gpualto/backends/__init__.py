@@ -36,6 +36,9 @@ class Backend(Protocol):
     def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
         """Return the (ndim, nnz) int64 coordinates of linear indices."""
 
+    def describe(self) -> str:
+        """Return what this backend is, for reading."""
+
     def explain(self, X: Tensor, mode: int, rank: int) -> str:
         """Return how the MTTKRP of a mode is computed, and why."""
 

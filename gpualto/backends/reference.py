@@ -36,6 +36,11 @@ def mttkrp(
         out[...] = result
 
 
+def describe() -> str:
+    """Return what this backend is."""
+    return 'NumPy reference; for compiled code: pip install "gpualto[cpu]"'
+
+
 def explain(X: Tensor, mode: int, rank: int) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from gpualto.backends import backend_for
 from gpualto.cli.arguments import Commands, add_command, add_input
 from gpualto.io import read
 from gpualto.partition import choose_strategy, fiber_reuse
@@ -19,16 +20,17 @@ def add_to(commands: Commands) -> None:
         "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0",
     )
     add_input(parser)
+    parser.add_argument("--rank", type=int, default=16, help="rank to plan for (default: 16)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    print(format_info(read(options.file, index_base=options.index_base)))
+    print(format_info(read(options.file, index_base=options.index_base), options.rank))
     return 0
 
 
-def format_info(X: Tensor) -> str:
+def format_info(X: Tensor, rank: int = 16) -> str:
     """Return the report on a tensor."""
     return "\n".join(
         [
@@ -42,6 +44,8 @@ def format_info(X: Tensor) -> str:
             f"layout    {X.encoding}",
             "",
             *_sizes(X),
+            "",
+            *_computation(X, rank),
         ]
     )
 
@@ -59,7 +63,14 @@ def _modes(X: Tensor) -> list[str]:
     lines = [f"{'mode':<{width}}  {'length':>12}  {'reuse':>10}  strategy"]
     for title, length, reuse in zip(titles, X.shape, fiber_reuse(X), strict=True):
         lines.append(f"{title:<{width}}  {length:>12,}  {reuse:>10.4g}  {choose_strategy(reuse)}")
-    return [*lines, "(reuse: nonzeros per row of the mode; above 4, updates are staged, else atomic)"]
+    return [*lines, "(reuse: nonzeros per row; above 4 the paper stages the updates, else they are atomic)"]
+
+
+def _computation(X: Tensor, rank: int) -> list[str]:
+    """Return who computes an MTTKRP and how."""
+    backend = backend_for(X)
+    plans = [f"  {backend.explain(X, mode, rank)}" for mode in range(X.ndim)]
+    return [f"MTTKRP at rank {rank}: {backend.describe()}", *plans]
 
 
 def _sizes(X: Tensor) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from gpualto._arrays import Array, as_mode, empty
 from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
 from gpualto.decomposition.linear_algebra import (
+    calm_blas,
     column_products,
     gram,
     hadamard,
@@ -109,7 +110,8 @@ def cp_als(
     best: CPModel | None = None
     for _ in range(n_restarts):
         start = initial_model(X, rank, init, generator)
-        model, stopped = _run(X, start, fixed, n_iter_max, tol, deterministic, verbose, callback)
+        with calm_blas(max(X.shape)):
+            model, stopped = _run(X, start, fixed, n_iter_max, tol, deterministic, verbose, callback)
         if best is None or (model.fit or 0.0) > (best.fit or 0.0):
             best = model
         if stopped:

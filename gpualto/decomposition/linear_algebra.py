@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from gpualto._arrays import Array, array_module, blocks, empty
 
 _ROWS_PER_BLOCK = 1 << 16
+_ROWS_WORTH_THREADS = 1 << 18
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
+
+
+def calm_blas(rows: int) -> AbstractContextManager[Any]:
+    """Keep BLAS on one thread where no factor is longer than `rows` says is worth more.
+
+    OpenBLAS's threads wait for work by spinning, for longer than the MTTKRP of a small tensor takes: they
+    take its cores. Needs threadpoolctl, and does nothing without it.
+    """
+    if rows > _ROWS_WORTH_THREADS:
+        return nullcontext()
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def gram(factor: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpualto
-from bench import construct, cp_als, external, machine, mttkrp, peers, read
+from bench import construct, cp_als, external, machine, mttkrp, peers, read, startup, strategies
 from bench.harness import UnavailableError
 from bench.tensors import SPECS, draw, load
 from gpualto import Tensor
@@ -193,3 +193,21 @@ class TestExternal:
             external.alto_mttkrp(tmp_path, self.job(tmp_path))
         with pytest.raises(UnavailableError, match="at most 5 modes"):
             external.alto_mttkrp(tmp_path, external.Job(tmp_path, (2,) * 6, 16, 1))
+
+
+def test_strategies_compares_every_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        strategies.main(["--tensors", "uber", "--nnz", "3000", "--segments", "2", "3", "--repeats", "1"]) == 0
+    )
+    lines = capsys.readouterr().out.splitlines()
+    header = next(number for number, line in enumerate(lines) if line.startswith("segments"))
+    assert lines[header].split()[-3:] == ["staged", "ordered", "atomic"]
+    assert [line.split()[:2] for line in lines[header + 1 :]] == [[s, m] for s in "23" for m in "0123"]
+
+
+def test_startup_times_new_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert startup.main(["--rank", "2", "--repeats", "1"]) == 0
+    cold, warm = capsys.readouterr().out.splitlines()[-2:]
+    assert cold.startswith("nothing yet")
+    assert warm.startswith("on disk")
+    assert all(float(number) > 0 for number in warm.split()[2:])

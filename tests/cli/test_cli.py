@@ -68,6 +68,14 @@ class TestInfo:
         ]:
             assert line in out.splitlines()
 
+    def test_who_computes_and_how(self, run, monkeypatch):
+        _, out, _ = run("info", FLIGHTS, "--rank", 3)
+        assert "MTTKRP at rank 3: compiled by Numba" in out
+        assert "  mode 3: staged, 1 segments: one segment writes all rows" in out
+        monkeypatch.setenv("GPUALTO_BACKEND", "reference")
+        _, out, _ = run("info", FLIGHTS)
+        assert 'MTTKRP at rank 16: NumPy reference; for compiled code: pip install "gpualto[cpu]"' in out
+
     def test_an_index_beyond_64_bits(self, run):
         _, out, _ = run("info", data_file("splatt-med5"))
         assert "66 bits in uint8 + uint64" in out

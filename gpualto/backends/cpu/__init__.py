@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
 
 from gpualto._arrays import Array, empty, is_aligned
@@ -15,7 +16,7 @@ from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
 
-__all__ = ["delinearize", "explain", "mttkrp", "run_plan", "sort_entries"]
+__all__ = ["delinearize", "describe", "explain", "mttkrp", "run_plan", "sort_entries"]
 
 _PANEL_BYTES = 2048
 """Bytes of a row that one kernel works on; longer rows take several passes."""
@@ -33,6 +34,12 @@ def mttkrp(
         out[...] = 0
         return
     run_plan(plan_mode(X, mode, rank, deterministic=deterministic), X, factors, out)
+
+
+def describe() -> str:
+    """Return what this backend is, and what it found."""
+    decoding = "BMI2" if bits.has_fast_bmi2() else "shifts"
+    return f"compiled by Numba {numba.__version__}, {threads.count()} threads, bits by {decoding}"
 
 
 def explain(X: Tensor, mode: int, rank: int) -> str:

@@ -88,13 +88,14 @@ def plan_mode(
     nsegments = max(min(nsegments, X.nnz * rank // _NUMBERS_PER_SEGMENT), 1)
     key = ("plan", mode, nsegments, strategy)
     if key not in X.derived:
-        X.derived[key] = _plan(X, mode, nsegments, strategy)
+        X.derived[key] = make_plan(X, mode, nsegments, strategy)
     plan = X.derived[key]
     assert isinstance(plan, ModePlan)
     return plan
 
 
-def _plan(X: Tensor, mode: int, nsegments: int, strategy: Strategy | None) -> ModePlan:
+def make_plan(X: Tensor, mode: int, nsegments: int, strategy: Strategy | None = None) -> ModePlan:
+    """Return the plan of one mode for a number of segments."""
     if nsegments == 1:
         return ModePlan(mode, strategy or "staged", "one segment writes all rows", (Segment(0, X.nnz),))
     parts = intervals(X, nsegments)

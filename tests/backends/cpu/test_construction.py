@@ -1,5 +1,7 @@
 """Compiled construction against the definition, to the bit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,18 @@ def test_few_nonzeros_do_not_wait_for_numba(monkeypatch):
     monkeypatch.delitem(__import__("sys").modules, "numba")
     assert backend_for_construction(100) is reference
     assert backend_for_construction(10**6) is cpu
+
+
+@pytest.mark.parametrize("shape", [(2000, 3000, 4000), (2**24, 2**24, 2**24)])
+def test_scratch_is_at_most_three_times_the_tensor(shape):
+    rng = np.random.default_rng(0)
+    coords, values = [rng.integers(0, length, 300_000) for length in shape], rng.random(300_000)
+    Tensor.from_coo(coords, values, shape)  # compiles
+    tracemalloc.start()
+    X = Tensor.from_coo(coords, values, shape)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - X.nbytes < 3 * X.nbytes
 
 
 def test_coordinates_out_of_bounds_are_found_before():
