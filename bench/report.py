@@ -132,11 +132,12 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Write a document, whole or not at all."""
     with replacing(path) as file:
-        file.write(f"{json.dumps(document, indent=1, default=str)}\n".encode())
+        file.write(f"{json.dumps(document, indent=1)}\n".encode())
 
 
 def _document(options: argparse.Namespace, machine: Machine, sections: list[Section]) -> dict[str, Any]:
-    arguments = {name: value for name, value in vars(options).items() if name != "json"}
+    # Paths are those of one machine: a published file says nothing of them.
+    arguments = {name: value for name, value in vars(options).items() if not isinstance(value, Path)}
     return {
         "machine": asdict(machine),
         "arguments": arguments,

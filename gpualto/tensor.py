@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Duplicates = Literal["sum", "error"]
 
 _DENSE_LIMIT = 4 * 2**30
+_SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,16 +235,19 @@ class Tensor:
         >>> Tensor.from_coo([[0, 2]], [3.0, 4.0]).norm()
         5.0
         """
-        if self.nnz == 0:
-            return 0.0
-        largest = float(abs(self.values).max())
+        with np.errstate(over="ignore"):
+            square = self._sum_of_squares(1.0)
+        if _SMALLEST_SQUARE < square < _LARGEST_SQUARE:
+            return math.sqrt(square)
+        largest = float(abs(self.values).max(initial=0))
         if largest == 0 or not math.isfinite(largest):
             return largest
-        # Scaled, so that the squares of very large or very small values stay in range.
-        squares = (
-            np.square(self.values[block] / largest, dtype=np.float64).sum() for block in self._blocks()
-        )
-        return largest * math.sqrt(math.fsum(squares))
+        return largest * math.sqrt(self._sum_of_squares(largest))
+
+    def _sum_of_squares(self, unit: float) -> float:
+        """Return the sum of the squares of the values, counted in a unit that keeps squares in range."""
+        parts = (self.values[block].astype(np.float64, copy=False) / unit for block in self._blocks())
+        return math.fsum(float(np.dot(part, part)) for part in parts)
 
     def todense(self) -> Array:
         """Return the dense array.

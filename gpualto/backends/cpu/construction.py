@@ -54,6 +54,12 @@ def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> 
     return (*(gather(word, order) for word in index[:-1]), keys), gather(values, order)
 
 
+def stable_order(keys: Array, nbits: int) -> Array:
+    """Return the permutation that sorts integers of so many bits, in 4 bytes each where that is enough."""
+    _, order = _sort(keys.astype(np.uint64), None, nbits)
+    return np.arange(keys.size, dtype=_position_type(keys.size)) if order is None else order
+
+
 def gather(source: Array, order: Array) -> Array:
     """Return ``source[order]``."""
     out = np.empty(order.size, source.dtype)
@@ -65,7 +71,7 @@ def _sort(keys: Array, order: Array | None, nbits: int) -> tuple[Array, Array | 
     """Return keys sorted by their low `nbits` bits, and the order moved along with them."""
     passes = -(-nbits // _DIGIT_BITS)
     width = -(-nbits // max(passes, 1))
-    position = np.uint32 if keys.size <= np.iinfo(np.uint32).max else np.uint64
+    position = _position_type(keys.size)
     spare: list[tuple[Array, Array]] = []
     for number in range(passes):
         moved = spare.pop() if spare else (np.empty_like(keys), np.empty(keys.size, position))
@@ -74,6 +80,10 @@ def _sort(keys: Array, order: Array | None, nbits: int) -> tuple[Array, Array | 
             spare.append((keys, order))
         keys, order = moved
     return keys, order
+
+
+def _position_type(count: int) -> type[np.unsignedinteger]:
+    return np.uint32 if count <= np.iinfo(np.uint32).max else np.uint64
 
 
 def _sort_by_digit(

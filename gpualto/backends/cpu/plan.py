@@ -9,13 +9,18 @@ import numpy as np
 
 from gpualto._arrays import Array
 from gpualto.backends.cpu import bits, kernels, threads
+from gpualto.backends.cpu.construction import stable_order
 from gpualto.partition import Partition, segment_bounds
 from gpualto.tensor import Tensor
 
 Strategy = Literal["staged", "ordered", "atomic"]
 
-STAGED_ROWS_PER_NONZERO = 2.0
-"""Private rows a nonzero up to which staging was measured to be faster than the ordered pass."""
+STAGED_ROWS_PER_NONZERO = 0.1
+"""Private rows a nonzero up to which staging is chosen.
+
+By ``bench.strategies`` at rank 16: staging is mostly two to six times faster than the ordered pass where it
+takes up to 0.07, and two to eight times slower from 0.5 on.
+"""
 
 _NUMBERS_PER_SEGMENT = 1 << 18
 """Numbers that a segment multiplies at least: below, threads cost more than they bring."""
@@ -82,7 +87,7 @@ def plan_mode(
     deterministic : bool
         Whether the result must not depend on the number of threads.
     strategy : {"staged", "ordered", "atomic"}, optional
-        By default staged while that takes no more than two private rows a nonzero, else ordered.
+        By default staged while that takes no more than a private row for ten nonzeros, else ordered.
     """
     nsegments = _FIXED_SEGMENTS if deterministic else threads.count()
     nsegments = max(min(nsegments, X.nnz * rank // _NUMBERS_PER_SEGMENT), 1)
@@ -134,8 +139,7 @@ def order_by_row(X: Tensor, mode: int) -> Array:
     """Return the stored positions ordered by the coordinate of a mode, stably; kept with the tensor."""
     key = ("order", mode)
     if key not in X.derived:
-        order = np.argsort(X.coords[mode], kind="stable")
-        X.derived[key] = order.astype(np.uint32 if X.nnz <= np.iinfo(np.uint32).max else np.uint64)
+        X.derived[key] = stable_order(X.coords[mode], X.encoding.bits_per_mode[mode])
     return X.derived[key]
 
 

@@ -73,6 +73,14 @@ def test_float32_values_and_those_that_are_not_contiguous():
     assert_sorted_alike((50, 60), coords, np.repeat(values, 2)[::2])
 
 
+@pytest.mark.parametrize("length", [1, 2, 3000, 2**40])
+def test_the_order_of_keys_is_stable(workers, length):
+    keys = np.random.default_rng(0).integers(0, length, 2000)
+    order = construction.stable_order(keys, (length - 1).bit_length())
+    assert order.dtype == np.uint32
+    np.testing.assert_array_equal(order, np.argsort(keys, kind="stable"))
+
+
 def test_delinearize_is_the_inverse(workers):
     for shape in SHAPES.values():
         encoding = AltoEncoding(shape)

@@ -123,7 +123,7 @@ def test_deterministic_means_the_same_bits_at_any_number_of_threads(monkeypatch,
     X = random_tensor(10, (50, 60, 70), 20_000)
     factors = random_factors(11, X.shape, 16)
     monkeypatch.setattr(plan, "_NUMBERS_PER_SEGMENT", 1)
-    monkeypatch.setattr(plan, "STAGED_ROWS_PER_NONZERO", 2.0 if strategy == "staged" else 0.0)
+    monkeypatch.setattr(plan, "STAGED_ROWS_PER_NONZERO", 9.0 if strategy == "staged" else 0.0)
     results = []
     for count in (1, 2, 3, 7):
         monkeypatch.setattr(threads, "count", lambda count=count: count)
@@ -157,7 +157,7 @@ def test_staging_that_takes_too_much_memory_gives_way_to_order(workers):
     X = Tensor.from_coo([rng.integers(0, 2**20, 500), rng.integers(0, 2**20, 500)], np.ones(500))
     chosen = plan.plan_mode(X, 0, 4)
     assert chosen.strategy == ("ordered" if workers > 1 else "staged")
-    assert ("private rows, more than 1,000" in str(chosen)) == (workers > 1)
+    assert ("private rows, more than 50" in str(chosen)) == (workers > 1)
 
 
 def test_a_plan_says_why():
