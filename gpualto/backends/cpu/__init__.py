@@ -66,6 +66,7 @@ def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array)
                 (X.index, layout, X.values, plan.order, segment.start, segment.stop, bases, place)
                 for segment, place in runs
             ],
+            kept=(out, private, inputs),
         )
     for segment, rows in zip(plan.segments, private, strict=True):
         _merge(out[segment.low : segment.low + len(rows)], rows)
@@ -73,7 +74,7 @@ def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array)
 
 def as_rows(factor: Array, dtype: np.dtype[np.floating], nnz: int) -> Array:
     """Return a factor as contiguous rows of a type, on cache lines where a copy costs less than it saves."""
-    fits = factor.dtype == dtype and factor.flags.c_contiguous
+    fits = factor.dtype == dtype and factor.flags.c_contiguous and factor.flags.aligned
     if fits and (is_aligned(factor) or 2 * len(factor) > nnz):
         return factor
     rows = empty(factor.shape, dtype)

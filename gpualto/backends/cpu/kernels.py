@@ -14,7 +14,13 @@ from numba.extending import overload
 from gpualto.backends.cpu.bits import coordinates, pack
 from gpualto.backends.cpu.instructions import add_product, add_product_atomically
 
-compiled = njit(nogil=True, cache=True)
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop that lets go of the interpreter's lock, and keep it on disk where there is a place."""
+    try:
+        return njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # neither the package's folder nor the user's can be written
+        return njit(nogil=True)(function)  # type: ignore[no-any-return]
 
 
 class Plain(NamedTuple):
@@ -63,7 +69,7 @@ def mttkrp_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callable[...
             coords = coordinates(words, layout, position)
             add_to(place, as_number(values[position]), bases, coords, stride, width)
 
-    return kernel  # type: ignore[no-any-return]
+    return kernel
 
 
 def stored_position(order: Any, step: Any) -> Any:
@@ -140,7 +146,7 @@ def pack_kernel(number: int) -> Callable[..., None]:
         for position in range(np.uint64(start), np.uint64(stop)):
             word[position] = pack(layout, coords, position, number)
 
-    return kernel  # type: ignore[no-any-return]
+    return kernel
 
 
 @compiled
