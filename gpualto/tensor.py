@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
@@ -354,6 +355,10 @@ class Tensor:
             and bool((self.values == other.values).all())
         )
 
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """Refuse to become dense unasked."""
+        raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
+
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -370,6 +375,15 @@ class Tensor:
             f"  ALTO: {self.encoding.nbits} bits in {words}, {format_bytes(self.nbytes)}{named}",
         ]
         return "\n".join(line if len(line) <= 110 else line[:107] + "..." for line in lines)
+
+
+def require_tensor(X: object) -> None:
+    """Raise `TypeError` for what is no tensor."""
+    if not isinstance(X, Tensor):
+        raise TypeError(
+            f"X: expected a gpualto.Tensor, got {type(X).__name__}; "
+            "Tensor.from_dense, from_coo and from_scipy make one"
+        )
 
 
 def format_bytes(count: int) -> str:
@@ -438,9 +452,12 @@ def _expand(key: Any, ndim: int) -> list[Any]:
 def _as_key(key: slice | SupportsIndex, mode: int, length: int) -> int | range:
     if isinstance(key, slice):
         return range(*key.indices(length))
-    if isinstance(key, (bool, np.bool_)) or not hasattr(key, "__index__"):
+    try:
+        index = operator.index(key)
+    except TypeError:
+        raise TypeError(f"mode {mode}: expected an integer or a slice, got {key!r}") from None
+    if isinstance(key, bool):
         raise TypeError(f"mode {mode}: expected an integer or a slice, got {key!r}")
-    index = key.__index__()
     if not -length <= index < length:
         raise IndexError(f"mode {mode}: index {index} is out of bounds for length {length}")
     return index % length

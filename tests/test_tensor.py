@@ -249,7 +249,9 @@ class TestIndexing:
         np.testing.assert_array_equal(X[1, ..., 2].todense(), X.todense()[1, ..., 2])
         assert X[...] == X
 
-    @pytest.mark.parametrize("key", [True, 1.0, None, "a", [0, 1], np.bool_(True)])
+    @pytest.mark.parametrize(
+        "key", [True, 1.0, None, "a", [0, 1], np.bool_(True), np.array([True, False, True]), np.arange(2)]
+    )
     def test_other_keys_are_refused(self, key):
         with pytest.raises(TypeError, match="mode 0: expected an integer or a slice"):
             random_tensor(0, (3, 4), 5)[key]
@@ -322,3 +324,22 @@ class TestComparisons:
                 assert_tensors_equal(X, Y)
         with pytest.raises(AssertionError, match="types differ"):
             assert_tensors_equal(X, X.astype(np.float32))
+
+
+def test_what_is_no_tensor_is_named_where_one_is_needed(tmp_path):
+    dense = np.ones((2, 2))
+    calls = [
+        lambda: gpualto.mttkrp(dense, [dense, dense], 0),
+        lambda: gpualto.cp_als(dense, 1),
+        lambda: gpualto.write(tmp_path / "x.tns", dense),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^X: expected a gpualto.Tensor, got ndarray; Tensor.from_dense"):
+            call()
+    with pytest.raises(TypeError, match=r"other: expected a CPModel, got Tensor"):
+        gpualto.CPModel(None, [dense, dense]).score(Tensor.from_dense(dense))
+
+
+def test_a_tensor_does_not_become_dense_unasked():
+    with pytest.raises(TypeError, match=r"use X\.todense\(\)"):
+        np.asarray(random_tensor(0, (2, 2), 2))

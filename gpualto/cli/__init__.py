@@ -10,9 +10,19 @@ from collections.abc import Sequence
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
 from gpualto.cli import check, convert, cpd, demo, info
+from gpualto.cli.arguments import Parser
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+
+_FLAGS = {
+    "fixed_modes": "--fixed",
+    "index_base": "--index-base",
+    "init": "--init",
+    "n_restarts": "--restarts",
+    "tol": "--tol",
+}
+"""What arguments of the library are called on the command line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,11 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    argument, colon, rest = str(error).partition(":")
+    text = f"{_FLAGS.get(argument, argument)}{colon}{rest}"
+    return " ".join(text.split()) or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="gpualto",
         description="Decompose and inspect sparse tensors.",
         epilog="examples:\n"

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from gpualto.io.files import split_suffix
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors take one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error and exit with 2."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
 
 Commands = Any
 """What ``add_subparsers`` returns; argparse keeps its type private."""
@@ -44,9 +53,25 @@ def index_base(text: str) -> int | str:
     return text if text == "auto" else int(text)
 
 
+def natural(text: str) -> int:
+    """Return an integer that is not negative."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected an integer that is not negative, got {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return an integer above zero."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
+    return int(text)
+
+
 def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
     """Raise before the work starts if its result could not be written."""
     if split_suffix(path)[0] not in suffixes:
         raise ValueError(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
+    if path.is_dir():
+        raise ValueError(f"{path}: is a folder")
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")

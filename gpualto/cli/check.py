@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpualto.cli.arguments import Commands, add_command, add_input, check_output
+from gpualto.cli.arguments import Commands, add_command, add_input, check_output, natural
 from gpualto.io import read, write
 from gpualto.io.files import split_suffix
 from gpualto.io.inspection import Inspection, inspect
@@ -24,8 +24,10 @@ def add_to(commands: Commands) -> None:
         "--fix keeps every line that can be read, sums repeated coordinates and counts indices from 1.",
     )
     add_input(parser)
-    parser.set_defaults(index_base="auto")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="problems to print (default: 20)")
+    parser.set_defaults(index_base=None)
+    parser.add_argument(
+        "--limit", type=natural, default=20, metavar="N", help="problems to print (default: 20)"
+    )
     parser.add_argument("--fix", type=Path, metavar="OUT", help="write what can be read to another file")
     parser.set_defaults(run=run)
 
@@ -34,18 +36,27 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.fix:
         check_output(options.fix, (".tns", ".npz"))
-    if split_suffix(options.file)[0] == ".npz":
+        if options.fix.resolve() == options.file.resolve():
+            raise ValueError(f"{options.fix}: is the file itself; --fix writes to another one")
+    if split_suffix(options.file)[0] != ".tns":
         print(f"{options.file}: no problems\n{read(options.file)}")
         return 0
-    inspection = inspect(options.file, options.index_base)
+    inspection = inspect(options.file, 1 if options.index_base is None else options.index_base)
     _report(options.file, inspection, options.limit)
+    if options.index_base is None and _may_count_from_zero(options.file, inspection):
+        question = "there are indices 0: does the file count from 0 (--index-base 0), or are they wrong (1)?"
+        if options.fix:
+            raise ValueError(f"{options.file}: {question}")
+        print(question)
     if options.fix:
         write(options.fix, inspection.tensor())
         print(f"wrote {options.fix}: {_kept(inspection)}")
-    if inspection.problems:
-        return EXIT_PROBLEMS
-    read(options.file, index_base=options.index_base)  # the labels beside it
-    return 0
+    return EXIT_PROBLEMS if inspection.problems else 0
+
+
+def _may_count_from_zero(path: Path, inspection: Inspection) -> bool:
+    """Tell whether lines were refused for an index 0: the file may have been taken for the wrong kind."""
+    return bool(inspection.unreadable) and inspect(path, "auto").index_base < inspection.index_base
 
 
 def _report(path: Path, inspection: Inspection, limit: int) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gpualto.cli import pictures
-from gpualto.cli.arguments import Commands, add_command, add_input, check_output
+from gpualto.cli.arguments import Commands, add_command, add_input, check_output, natural, positive
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import FitInterruptedError, describe, fit
 from gpualto.decomposition.model import CPModel
@@ -25,15 +25,16 @@ def add_to(commands: Commands) -> None:
         "fit a CP model by alternating least squares and print its components",
         "  gpualto cpd flights.tns --rank 8\n"
         "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --output model.npz --plot model.png\n"
-        "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2",
+        "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2\n\n"
+        "Modes, and indices without labels, count from 0.",
     )
     add_input(parser)
-    parser.add_argument("--rank", type=int, required=True, help="number of components")
-    parser.add_argument("--sweeps", type=int, default=100, help="most sweeps of a start (default: 100)")
+    parser.add_argument("--rank", type=positive, required=True, help="number of components")
+    parser.add_argument("--sweeps", type=positive, default=100, help="most sweeps of a start (default: 100)")
     parser.add_argument("--tol", type=float, default=1e-5, help="change of fit to stop at (default: 1e-5)")
     parser.add_argument("--init", default="random", help="random, nvecs, or a model file (default: random)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random starts (default: 0)")
-    parser.add_argument("--restarts", type=int, default=1, help="random starts, best kept (default: 1)")
+    parser.add_argument("--seed", type=natural, default=0, help="seed of the random starts (default: 0)")
+    parser.add_argument("--restarts", type=positive, default=1, help="random starts, best kept (default: 1)")
     parser.add_argument(
         "--fixed",
         type=int,
@@ -43,7 +44,7 @@ def add_to(commands: Commands) -> None:
         help="modes, from 0, that stay as in --init",
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
-    parser.add_argument("--top", type=int, default=8, metavar="K", help="labels per mode (default: 8)")
+    parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
     parser.add_argument("--profile", action="store_true", help="show where the time went")
     pictures.add_option(parser)
     parser.set_defaults(run=run)

@@ -6,7 +6,7 @@ import argparse
 
 from gpualto import datasets
 from gpualto.cli import pictures
-from gpualto.cli.arguments import Commands, add_command
+from gpualto.cli.arguments import Commands, add_command, natural, positive
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import describe, fit
 
@@ -19,8 +19,8 @@ def add_to(commands: Commands) -> None:
         "decompose the flights out of New York in 2013 and show what each component stands for",
         "  gpualto demo\n  gpualto demo --rank 4 --top 3\n  gpualto demo --plot flights.png",
     )
-    parser.add_argument("--rank", type=int, default=8, help="number of components (default: 8)")
-    parser.add_argument("--top", type=int, default=6, metavar="K", help="labels per mode (default: 6)")
+    parser.add_argument("--rank", type=positive, default=8, help="number of components (default: 8)")
+    parser.add_argument("--top", type=natural, default=6, metavar="K", help="labels per mode (default: 6)")
     pictures.add_option(parser)
     parser.set_defaults(run=run)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpualto.backends import backend_for
-from gpualto.cli.arguments import Commands, add_command, add_input
+from gpualto.cli.arguments import Commands, add_command, add_input, positive
 from gpualto.io import read
 from gpualto.partition import choose_strategy, fiber_reuse
 from gpualto.tensor import Tensor, format_bytes
@@ -20,7 +20,7 @@ def add_to(commands: Commands) -> None:
         "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0",
     )
     add_input(parser)
-    parser.add_argument("--rank", type=int, default=16, help="rank to plan for (default: 16)")
+    parser.add_argument("--rank", type=positive, default=16, help="rank to plan for (default: 16)")
     parser.set_defaults(run=run)
 
 

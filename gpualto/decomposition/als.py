@@ -22,7 +22,7 @@ from gpualto.decomposition.linear_algebra import (
 from gpualto.decomposition.model import CPModel
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.profiling import annotate
-from gpualto.tensor import Tensor
+from gpualto.tensor import Tensor, require_tensor
 
 Callback = Callable[[CPModel], object]
 
@@ -102,7 +102,8 @@ def cp_als(
     >>> round(model.fit, 6), model.weights.round(3)
     (1.0, array([11.18]))
     """
-    _check_arguments(X, rank, n_iter_max, n_restarts, init)
+    require_tensor(X)
+    _check_arguments(X, rank, n_iter_max, n_restarts, tol, init)
     fixed = {as_mode(mode, X.ndim) for mode in fixed_modes}
     if fixed and isinstance(init, str):
         raise ValueError(f"fixed_modes: {sorted(fixed)} need factors to stay at; pass them as init")
@@ -189,10 +190,12 @@ def _fit(norm: float, model_norm_squared: float, inner: float) -> float:
     return 1.0 - math.sqrt(residual_squared) / norm
 
 
-def _check_arguments(X: Tensor, rank: int, n_iter_max: int, n_restarts: int, init: Init) -> None:
+def _check_arguments(X: Tensor, rank: int, n_iter_max: int, n_restarts: int, tol: float, init: Init) -> None:
     for name, value in (("rank", rank), ("n_iter_max", n_iter_max), ("n_restarts", n_restarts)):
         if not isinstance(value, (int, np.integer)) or value < 1:
             raise ValueError(f"{name}: expected a positive integer, got {value!r}")
+    if not tol >= 0:
+        raise ValueError(f"tol: expected a number that is not negative, got {tol!r}")
     if n_restarts > 1 and not (isinstance(init, str) and init == "random"):
         raise ValueError('n_restarts: more than one start needs init="random"')
     wrong = ~np.isfinite(X.values)

@@ -220,6 +220,8 @@ class CPModel:
         ----------
         Acar, Dunlavy, Kolda, Mørup: Scalable tensor factorizations for incomplete data. 2011, section 4.3.
         """
+        if not isinstance(other, CPModel):
+            raise TypeError(f"other: expected a CPModel, got {type(other).__name__}")
         optimize = require("scipy.optimize", "cpu", "CPModel.score")
         _require_same_shape("other", other.shape, self.shape)
         if other.rank > self.rank:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpualto.io.files import DataFileError, StrPath, split_suffix
-from gpualto.io.maps import read_maps, write_maps
+from gpualto.io.maps import lengths_with_labels, read_maps, write_maps
 from gpualto.io.npz import read_tensor, write_tensor
 from gpualto.io.tns import IndexBase, read_tns, write_tns
-from gpualto.tensor import Duplicates, Tensor
+from gpualto.tensor import Duplicates, Tensor, require_tensor
 
 __all__ = ["DataFileError", "read", "write"]
 
@@ -49,17 +49,13 @@ def read(
     it is installed (extra ``cpu``), else by NumPy; files that those refuse are read line by line.
     """
     path = Path(path)
-    kind = split_suffix(path)[0]
-    if kind == ".npz":
+    if split_suffix(path)[0] == ".npz":
         return _with_shape(read_tensor(path), shape, path)
-    if kind != ".tns":
-        raise ValueError(f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    _require_known(path)
     data = read_tns(path, index_base, shape)
     labels = read_maps(path, len(data.coords))
-    lengths = data.shape or tuple(
-        max(int(coordinate.max(initial=-1)) + 1, len(item.entries or ()))
-        for coordinate, item in zip(data.coords, labels, strict=True)
-    )
+    needed = tuple(int(coordinate.max(initial=-1)) + 1 for coordinate in data.coords)
+    lengths = lengths_with_labels(path, data.shape, needed, labels)
     try:
         return Tensor.from_coo(data.coords, data.values, lengths, duplicates=duplicates, labels=labels)
     except ValueError as error:
@@ -83,15 +79,19 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
     True
     """
     path = Path(path)
-    kind = split_suffix(path)[0]
+    _require_known(path)
+    require_tensor(X)
     if index_base not in (0, 1):
         raise ValueError(f"index_base: expected 0 or 1, got {index_base!r}")
-    if kind == ".npz":
+    if split_suffix(path)[0] == ".npz":
         write_tensor(path, X)
-    elif kind == ".tns":
+    else:
         write_tns(path, X, index_base)
         write_maps(path, X.labels)
-    else:
+
+
+def _require_known(path: Path) -> None:
+    if split_suffix(path)[0] not in (".tns", ".npz"):
         raise ValueError(f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
 
 

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpualto.io.maps import lengths_with_labels, read_maps
 from gpualto.io.tns import IndexBase, TnsText, open_tns
 from gpualto.io.tns_lines import Entry, Problem, scan
+from gpualto.labels import ModeLabels
 from gpualto.tensor import Tensor
 
 
@@ -26,6 +28,8 @@ class Inspection:
     unreadable, repeats, mismatches : list of Problem
         Lines that are no such nonzero, lines that repeat the coordinates of another, and declarations of the
         header that the lines do not bear out.
+    labels : tuple of ModeLabels
+        What lies in label files beside the file.
     """
 
     index_base: int
@@ -34,6 +38,7 @@ class Inspection:
     unreadable: list[Problem]
     repeats: list[Problem]
     mismatches: list[Problem]
+    labels: tuple[ModeLabels, ...]
 
     @property
     def problems(self) -> list[Problem]:
@@ -43,7 +48,8 @@ class Inspection:
     def tensor(self) -> Tensor:
         """Return the readable nonzeros as a tensor, repeated coordinates summed."""
         coords = [[entry.coordinates[mode] for entry in self.entries] for mode in range(len(self.shape))]
-        return Tensor.from_coo(coords, [entry.value for entry in self.entries], self.shape)
+        values = [entry.value for entry in self.entries]
+        return Tensor.from_coo(coords, values, self.shape, labels=self.labels)
 
 
 def inspect(path: Path, index_base: IndexBase) -> Inspection:
@@ -52,7 +58,7 @@ def inspect(path: Path, index_base: IndexBase) -> Inspection:
     Raises
     ------
     DataFileError
-        If the file is damaged, or its header cannot be read.
+        If the file is damaged, its header cannot be read, or its label files do not fit.
     """
     text = open_tns(path, index_base, None)
     items = list(scan(text.body, text.header.lines, text.rules))
@@ -64,13 +70,15 @@ def inspect(path: Path, index_base: IndexBase) -> Inspection:
         for entry in nonzeros
         if not math.isfinite(entry.value)
     ]
+    labels = read_maps(path, text.rules.ndim or 1)
     return Inspection(
         index_base=text.rules.index_base,
-        shape=_shape(text, entries),
+        shape=lengths_with_labels(path, text.rules.shape, _needed(text, entries), labels),
         entries=entries,
         unreadable=unreadable,
         repeats=_repeats(entries),
         mismatches=_mismatches(text, entries),
+        labels=labels,
     )
 
 
@@ -91,8 +99,6 @@ def _mismatches(text: TnsText, entries: list[Entry]) -> list[Problem]:
     return [Problem(text.header.lines, what)]
 
 
-def _shape(text: TnsText, entries: list[Entry]) -> tuple[int, ...]:
-    if text.rules.shape:
-        return text.rules.shape
+def _needed(text: TnsText, entries: list[Entry]) -> tuple[int, ...]:
     columns = zip(*(entry.coordinates for entry in entries), strict=True)
     return tuple(max(column) + 1 for column in columns) or (0,) * (text.rules.ndim or 1)

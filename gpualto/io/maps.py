@@ -25,6 +25,27 @@ def read_maps(path: Path, ndim: int) -> tuple[ModeLabels, ...]:
     return tuple(labels)
 
 
+def lengths_with_labels(
+    path: Path, declared: tuple[int, ...] | None, needed: tuple[int, ...], labels: tuple[ModeLabels, ...]
+) -> tuple[int, ...]:
+    """Return the length of each mode: the declared one, else as many as labels or indices need.
+
+    Raises
+    ------
+    DataFileError
+        If a mode has another number of labels than its length.
+    """
+    counts = [0 if item.entries is None else len(item.entries) for item in labels]
+    lengths = declared or tuple(map(max, needed, counts))
+    for mode, (item, count, length) in enumerate(zip(labels, counts, lengths, strict=True)):
+        if item.entries is not None and count != length:
+            raise DataFileError(
+                f"{path}: {item.title(mode)} has {count} labels for a length of {length}; "
+                "its .map file needs one line for each index"
+            )
+    return lengths
+
+
 def write_maps(path: Path, labels: tuple[ModeLabels, ...]) -> None:
     """Write the labels of a tensor file beside it."""
     for mode, item in enumerate(labels):

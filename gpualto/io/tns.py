@@ -106,7 +106,7 @@ def _read_bulk(text: TnsText) -> TnsData | None:
     """Return the data of a clean file, None where the line reader has to decide."""
     rules = text.rules
     if rules.ndim is None:
-        raise DataFileError(f"{text.name}: has no nonzeros and declares no shape; pass shape=")
+        raise DataFileError(f"{text.name}: has no nonzeros and declares no shape: a header or shape= has to")
     try:
         columns = tns_bulk.parse(text.body, rules.ndim)
     except tns_bulk.NotCleanError:

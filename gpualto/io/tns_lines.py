@@ -65,7 +65,8 @@ def scan(body: bytes, lines_before: int, rules: Rules) -> Iterator[Entry | Probl
 
 def _entry(fields: list[bytes], number: int, ndim: int, rules: Rules) -> Entry | Problem:
     if len(fields) != ndim + 1:
-        return Problem(number, f"expected {ndim} indices and a value, got {len(fields)} fields")
+        hint = "; they are separated by blanks, not by commas" if b"," in b"".join(fields) else ""
+        return Problem(number, f"expected {ndim} indices and a value, got {len(fields)} fields{hint}")
     coordinates = []
     for mode, field in enumerate(fields[:-1]):
         coordinate, complaint = _coordinate(field, mode, rules)

@@ -11,7 +11,7 @@ import numpy as np
 from gpualto._arrays import Array, array_module, as_floats, as_mode, empty
 from gpualto.backends import backend_for
 from gpualto.profiling import annotate
-from gpualto.tensor import Tensor
+from gpualto.tensor import Tensor, require_tensor
 
 
 class Model(Protocol):
@@ -77,6 +77,7 @@ def mttkrp(
     >>> mttkrp(X, ones, 0)
     array([[1., 1.], [0., 0.], [2., 2.]])
     """
+    require_tensor(X)
     mode = as_mode(mode, X.ndim)
     inputs = _as_inputs(X, factors, mode)
     types = [array.dtype for array in [*inputs.factors, inputs.weights] if array is not None]

@@ -175,8 +175,9 @@ class TestCpd:
         assert "12 times" in table["mttkrp"]
         assert "3 times" in table["fit"]
 
-    @pytest.mark.parametrize("output", ["model.txt", "nowhere/model.npz"])
+    @pytest.mark.parametrize("output", ["model.txt", "nowhere/model.npz", "folder.npz"])
     def test_an_output_that_cannot_be_written_is_refused_before_the_work(self, run, tmp_path, output):
+        (tmp_path / "folder.npz").mkdir()
         status, out, err = run("cpd", FLIGHTS, "--rank", 2, "--output", tmp_path / output)
         assert (status, out) == (2, "")
         assert len(err.splitlines()) == 1
@@ -246,9 +247,34 @@ class TestCheck:
         assert gpualto.read(fixed).todense().tolist() == [[3, 0], [0, 5]]
         assert run("check", fixed)[0] == 0
 
+    def test_an_index_zero_asks_what_the_file_counts_from(self, run, tmp_path):
+        path, fixed = tmp_path / "x.tns", tmp_path / "y.tns"
+        path.write_text("1 1 1.0\n0 1 2.0\n")
+        status, out, _ = run("check", path)
+        assert status == 1
+        assert "line 2: mode 0: the index 0 is below the index base 1" in out
+        assert "does the file count from 0 (--index-base 0), or are they wrong (1)?" in out
+        status, _, err = run("check", path, "--fix", fixed)
+        assert (status, fixed.exists()) == (2, False)
+        assert "there are indices 0" in err
+        assert run("check", path, "--fix", fixed, "--index-base", 1)[0] == 1
+        assert gpualto.read(fixed).nnz == 1
+
+    def test_what_is_fixed_keeps_its_labels(self, run, tmp_path):
+        (tmp_path / "x.tns").write_text("1 1 1.0\n1 1 1.0\n")
+        (tmp_path / "x.mode-1-who.map").write_text("Ann\nBob\n")
+        assert "shape 2 x 1" in run("check", tmp_path / "x.tns", "--fix", tmp_path / "y.tns")[1]
+        assert gpualto.read(tmp_path / "y.tns").labels[0] == ModeLabels("who", ("Ann", "Bob"))
+
+    def test_a_file_is_not_fixed_onto_itself(self, run, tmp_path):
+        (tmp_path / "x.tns").write_text("1 1 1.0\n")
+        status, _, err = run("check", tmp_path / "x.tns", "--fix", tmp_path / "x.tns")
+        assert status == 2
+        assert "is the file itself" in err
+
     def test_a_file_counted_from_zero_is_fixed_to_one(self, run, tmp_path):
         (tmp_path / "x.tns").write_text("0 1 1.0\n")
-        status, out, _ = run("check", tmp_path / "x.tns", "--fix", tmp_path / "y.tns")
+        status, out, _ = run("check", tmp_path / "x.tns", "--fix", tmp_path / "y.tns", "--index-base", 0)
         assert status == 0
         assert "indices count from 0" in out
         assert gpualto.read(tmp_path / "y.tns").coords.tolist() == [[0], [1]]
@@ -262,8 +288,8 @@ class TestCheck:
     def test_labels_are_checked(self, run, tmp_path):
         (tmp_path / "x.tns").write_text("2 1 1\n")
         (tmp_path / "x.mode-1-who.map").write_text("Ann\n")
-        status, _, err = run("check", tmp_path / "x.tns")
-        assert status == 2
+        status, out, err = run("check", tmp_path / "x.tns")
+        assert (status, out) == (2, "")
         assert "who has 1 labels for a length of 2" in err
 
     def test_an_archive(self, run, tmp_path):
@@ -296,11 +322,15 @@ class TestErrors:
                 ["info", DATA / "splatt-small4_zeroidx.tns"],
                 "line 2: mode 3: the index 0 is below the index base 1",
             ),
-            (["cpd", FLIGHTS, "--rank", "0"], "gpualto cpd: rank: expected a positive integer, got 0"),
+            (
+                ["cpd", FLIGHTS, "--rank", "2", "--tol", "nan"],
+                "gpualto cpd: --tol: expected a number that is not negative, got nan",
+            ),
             (["cpd", FLIGHTS, "--rank", "2", "--init", "missing.npz"], "missing.npz: No such file"),
-            (["cpd", FLIGHTS, "--rank", "2", "--fixed", "0"], "fixed_modes: [0] need factors to stay at"),
+            (["cpd", FLIGHTS, "--rank", "2", "--fixed", "0"], "--fixed: [0] need factors to stay at"),
             (["convert", FLIGHTS, "out.csv"], "out.csv: expected a name that ends in .tns or .npz"),
             (["info", "."], "does not end in .tns"),
+            (["check", "x.csv"], "does not end in .tns"),
         ],
     )
     def test_they_take_one_line_and_status_2(self, run, arguments, message):
@@ -310,13 +340,26 @@ class TestErrors:
         assert len(err.splitlines()) == 1
 
     @pytest.mark.parametrize(
-        "arguments", [[], ["fly"], ["cpd", FLIGHTS], ["info", FLIGHTS, "--index-base", "2"]]
+        "arguments",
+        [
+            [],
+            ["fly"],
+            ["cpd", FLIGHTS],
+            ["cpd", FLIGHTS, "--rank", "0"],
+            ["cpd", FLIGHTS, "--rank", "2", "--seed", "-1"],
+            ["info", FLIGHTS, "--rank", "x"],
+            ["info", FLIGHTS, "--index-base", "2"],
+            ["check", FLIGHTS, "--limit", "-1"],
+        ],
     )
-    def test_wrong_usage_has_status_2(self, arguments, capsys):
+    def test_wrong_usage_takes_one_line_and_status_2(self, arguments, capsys):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         assert stop.value.code == 2
-        assert "usage: gpualto" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert err.startswith("gpualto")
+        assert err.endswith("--help\n")
+        assert len(err.splitlines()) == 1
 
     def test_a_closed_pipe_is_quiet(self):
         command = f"{sys.executable} -m gpualto cpd {FLIGHTS} --rank 60 --sweeps 1 --top 100 | head -1"

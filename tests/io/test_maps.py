@@ -39,7 +39,7 @@ def test_compressed_label_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.mode-1-who.map", b"Ann\n", r"x\.tns: labels: who has 1 labels for a length of 2"),
+        ("x.mode-1-who.map", b"Ann\n", r"x\.tns: who has 1 labels for a length of 2; its \.map file needs"),
         ("x.mode-3-who.map", b"Ann\n", r"x\.mode-3-who\.map: is for mode 2, and x\.tns has 1 modes"),
         ("x.mode-1-who.map", b"\xff\n\n", r"x\.mode-1-who\.map: is not UTF-8 text"),
     ],

@@ -219,7 +219,10 @@ class TestText:
             ("1 1 1,5\n", "line 1: the value '1,5' is not a number"),
             ("1 1 1.0D+3\n", r"line 1: the value '1\.0D\+3' is not a number"),
             ("1 1 1_0\n", "line 1: the value '1_0' is not a number"),
-            ("1,1,1.0\n", "line 1: expected 1 indices and a value, got 1 fields"),
+            (
+                "1,1,1.0\n",
+                "line 1: expected 1 indices and a value, got 1 fields; they are separated by blanks, not by commas",
+            ),
             (b"\x00\x01\x02\n1 1 1.0\n", "line 1: expected"),
         ],
     )
