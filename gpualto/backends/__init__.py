@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
@@ -66,9 +67,14 @@ def _host_backend(choice: str) -> Backend:
     if choice not in ("", "cpu", "reference"):
         raise ValueError(f'{CHOICE}: expected "cpu" or "reference", got {choice!r}')
     if choice == "cpu" or (choice == "" and find_spec("numba") is not None):
-        from gpualto.backends import cpu
-
-        return cpu
+        try:
+            from gpualto.backends import cpu
+        except ImportError as error:
+            if choice == "cpu":
+                raise
+            warnings.warn(f"NumPy takes the place of compiled code: {error}", RuntimeWarning, stacklevel=3)
+        else:
+            return cpu
     from gpualto.backends import reference
 
     return reference

@@ -1,11 +1,12 @@
 """The compiled MTTKRP against the definition."""
 
 import multiprocessing
+import sys
 
 import numpy as np
 import pytest
 
-from gpualto import Tensor
+from gpualto import Tensor, backends
 from gpualto.backends import backend_for, cpu, reference
 from gpualto.backends.cpu import bits, kernels, plan, threads
 from tests.oracle import random_factors, random_tensor
@@ -173,6 +174,20 @@ def test_compiled_code_is_chosen_where_numba_is_installed(monkeypatch):
     monkeypatch.setenv("GPUALTO_BACKEND", "gpu")
     with pytest.raises(ValueError, match='GPUALTO_BACKEND: expected "cpu" or "reference", got \'gpu\''):
         backend_for(X)
+
+
+def test_where_numba_cannot_be_loaded_numpy_takes_its_place_and_says_so(monkeypatch):
+    """As when it is installed and does not know the NumPy at hand yet."""
+    X = random_tensor(0, (30, 5), 100)
+    backends._host_backend.cache_clear()
+    monkeypatch.delattr(backends, "cpu")
+    monkeypatch.setitem(sys.modules, "gpualto.backends.cpu", None)
+    with pytest.warns(RuntimeWarning, match="NumPy takes the place of compiled code: "):
+        assert backend_for(X) is reference
+    monkeypatch.setenv("GPUALTO_BACKEND", "cpu")
+    with pytest.raises(ImportError):
+        backend_for(X)
+    backends._host_backend.cache_clear()
 
 
 def _in_child(queue):
