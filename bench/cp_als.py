@@ -163,7 +163,22 @@ def tensorly(case: Case) -> Fit:
     return compute
 
 
-PEERS: dict[str, Callable[[Case], Fit]] = {"pyttb": pyttb, "tensorly": tensorly}
+def genten(case: Case) -> Fit:
+    """Return that of GenTen, where its Python package is installed: it has wheels for few machines."""
+    pygenten = package("pygenten")
+    X = pygenten.Sptensor(case.X.shape, np.ascontiguousarray(case.X.coords.T), case.X.values.copy())
+    factors = column_major(case.start)
+
+    def compute() -> CPModel:
+        start = pygenten.Ktensor(np.ones(case.rank), factors)
+        options = {"rank": case.rank, "maxiters": case.sweeps, "tol": 0.0, "printitn": 0}
+        model = pygenten.cp_als(X, init=start, **options)[0]
+        return CPModel(np.array(model.weights), tuple(map(np.array, model.factor_matrices)))
+
+    return compute
+
+
+PEERS: dict[str, Callable[[Case], Fit]] = {"pyttb": pyttb, "tensorly": tensorly, "genten": genten}
 
 
 if __name__ == "__main__":
