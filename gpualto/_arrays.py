@@ -20,8 +20,6 @@ LARGEST_EXACT_INTEGER = 2**53
 """Integers up to here survive the conversion to float64."""
 
 _BLOCK = 1 << 14
-
-
 _LINE_BYTES = 64
 
 

@@ -17,7 +17,6 @@ from gpualto._arrays import (
     as_mode,
     as_values,
     blocks,
-    check_bounds,
 )
 from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding, LinearIndex
@@ -141,7 +140,6 @@ class Tensor:
             shape = tuple(int(coordinate.max()) + 1 for coordinate in coordinates)
         encoding = AltoEncoding(shape)
         with annotate("construct"):
-            check_bounds(coordinates, encoding.shape)
             backend = backend_for_construction(nnz)
             index, sorted_values = backend.sort_entries(encoding, coordinates, checked_values)
             index, merged = _merge_duplicates(encoding, index, sorted_values, duplicates)

@@ -32,7 +32,7 @@ class Backend(Protocol):
     def sort_entries(
         self, encoding: AltoEncoding, coords: Coordinates, values: Array
     ) -> tuple[LinearIndex, Array]:
-        """Return linear indices and values in stable order of the index; coordinates are within the shape."""
+        """Check coordinates, and return linear indices and values in stable order of the index."""
 
     def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
         """Return the (ndim, nnz) int64 coordinates of linear indices."""

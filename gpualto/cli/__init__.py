@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
 from gpualto.cli import check, convert, cpd, demo, info
-from gpualto.cli.arguments import Parser
+from gpualto.cli.arguments import EXIT_INTERRUPTED, Parser
 
 EXIT_ERROR = 2
-EXIT_INTERRUPTED = 130
 
 _FLAGS = {
     "fixed_modes": "--fixed",

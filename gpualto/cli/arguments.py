@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 
 from gpualto.io.files import split_suffix
 
+EXIT_INTERRUPTED = 130
+"""What a shell expects after Ctrl-C."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line."""

@@ -7,14 +7,20 @@ import sys
 from pathlib import Path
 
 from gpualto.cli import pictures
-from gpualto.cli.arguments import Commands, add_command, add_input, check_output, natural, positive
+from gpualto.cli.arguments import (
+    EXIT_INTERRUPTED,
+    Commands,
+    add_command,
+    add_input,
+    check_output,
+    natural,
+    positive,
+)
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import FitInterruptedError, describe, fit
 from gpualto.decomposition.model import CPModel
 from gpualto.io import read
 from gpualto.profiling import profiled
-
-EXIT_INTERRUPTED = 130
 
 
 def add_to(commands: Commands) -> None:

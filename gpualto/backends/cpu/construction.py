@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpualto._arrays import Array, Coordinates
+from gpualto._arrays import Array, Coordinates, check_bounds
 from gpualto.backends.cpu import bits, kernels, threads
 from gpualto.encoding import AltoEncoding, LinearIndex
 
@@ -41,6 +41,7 @@ def delinearize(encoding: AltoEncoding, index: LinearIndex) -> Array:
 
 def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> tuple[LinearIndex, Array]:
     """Return linear indices and values in stable order of the index: see the reference."""
+    check_bounds(coords, encoding.shape)
     index = linearize(encoding, coords)
     order, keys = None, index[0]
     for number, word in enumerate(index):
