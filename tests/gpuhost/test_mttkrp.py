@@ -1,0 +1,261 @@
+"""The MTTKRP kernels against the reference: every order, word count, kind of rank and type, at several seeds."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gpualto.partition import partition
+from tests.gpuhost.build import KernelFault
+from tests.gpuhost.device import Kernels, addresses, c_name, poisoned, words_of
+from tests.oracle import random_factors, random_tensor
+
+SHAPES = {
+    1: (50,),
+    2: (5, 40),
+    3: (7, 1, 300),
+    4: (30, 20, 9, 4),
+    5: (3, 4, 5, 6, 7),
+    6: (2**13, 2**12, 2**11, 2**10, 2**11, 2**9),  # 66 bits: a word of 8 bits on top
+    7: (2**20, 2**20, 2**20, 5, 2**20, 2**20, 2**19),  # 122 bits: two full words
+    8: (2, 3, 2, 3, 2, 3, 2, 3),
+}
+"""By order. Modes whose factor would be large stay out of the way: see `narrow`."""
+
+RANKS = [1, 7, 8, 16, 33, 64]
+SEEDS = [0, 1, 2, 3]
+THREADS = 64
+PIECE = 16
+
+TYPES = [np.float32, np.float64]
+
+
+def narrow(shape, length=60):
+    """Return a tensor of a shape whose nonzeros lie in the first rows of each mode, so that factors are small."""
+    return tuple(min(size, length) for size in shape)
+
+
+class Problem:
+    """A tensor, factors that are large enough, and the answer."""
+
+    def __init__(self, shape, nnz, rank, dtype, seed=0):
+        rng = np.random.default_rng(seed)
+        inner = narrow(shape)
+        X = random_tensor(seed, inner, nnz)
+        self.X = type(X).from_coo(X.coords, rng.standard_normal(X.nnz).astype(dtype), shape)
+        self.factors = random_factors(seed, inner, rank, dtype)
+        self.rank, self.dtype = rank, np.dtype(dtype)
+        self.rows = inner
+        self.small = type(X).from_coo(self.X.coords, self.X.values.astype(np.float64), inner)
+
+    def answer(self, mode):
+        return self.small.mttkrp([f.astype(np.float64) for f in self.factors], mode)
+
+    def memory(self, out):
+        factors = {f"factor {mode}": factor for mode, factor in enumerate(self.factors)}
+        return {**words_of(self.X), "values": self.X.values, **factors, "out": out}
+
+    def check(self, out, mode):
+        tolerance = 1e-4 if self.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(out, self.answer(mode), rtol=tolerance, atol=tolerance * 10)
+
+
+def panels(kernels, problem):
+    """Return how many panels a row is split into, and the columns of each: as in columns.cuh."""
+    vector = math.gcd(16 // problem.dtype.itemsize, problem.rank)
+    vectors = problem.rank // vector
+    best = min(
+        (math.ceil(vectors / (lanes * passes)), lanes * passes, -lanes)
+        for lanes in (1, 2, 4, 8, 16, 32)
+        for passes in [min(math.ceil(vectors / lanes), 4)]
+    )
+    return best[0], problem.rank if best[0] == 1 else best[1] * vector
+
+
+def run_atomic(kernels, problem, mode, seed=0):
+    out = np.zeros((problem.rows[mode], problem.rank), problem.dtype)
+    T = c_name(problem.dtype)
+    kernels.launch(
+        f"mttkrp_atomic<Layout, {mode}, {T}, {T}, {problem.rank}, {THREADS}>",
+        (2, panels(kernels, problem)[0]),
+        THREADS,
+        [addresses(*problem.X.index), *addresses(problem.X.values), np.int64(problem.X.nnz),
+         addresses(*problem.factors), *addresses(out)],
+        problem.memory(out),
+        seed=seed,
+    )  # fmt: skip
+    return out
+
+
+def run_staged(kernels, problem, mode, seed=0, spared=0):
+    out = np.zeros((problem.rows[mode], problem.rank), problem.dtype)
+    T = c_name(problem.dtype)
+    parts = partition(problem.X, 3)
+    if parts.nsegments == 0:
+        return out
+    low = parts.low[:, mode]
+    rows = parts.high[:, mode] - low + 1
+    segments = np.stack([parts.bounds[:-1], parts.bounds[1:], low, rows], axis=1)
+    count, width = panels(kernels, problem)
+    kernels.launch(
+        f"mttkrp_staged<Layout, {mode}, {T}, {T}, {problem.rank}, {THREADS}>",
+        (len(segments), count),
+        THREADS,
+        [addresses(*problem.X.index), *addresses(problem.X.values), *addresses(segments),
+         addresses(*problem.factors), *addresses(out)],
+        {**problem.memory(out), "segments": segments},
+        shared_bytes=int(rows.max()) * width * problem.dtype.itemsize - spared,
+        seed=seed,
+    )  # fmt: skip
+    return out
+
+
+def run_deterministic(kernels, problem, mode, seed=0):
+    out = np.zeros((problem.rows[mode], problem.rank), problem.dtype)
+    T, X = c_name(problem.dtype), problem.X
+    order = np.argsort(X.coords[mode], kind="stable").astype(np.uint32)
+    lanes = lanes_of(problem)
+    expression = f"mttkrp_deterministic<Layout, {mode}, {T}, {T}, {problem.rank}, unsigned, {THREADS}>"
+    given = [addresses(*X.index), *addresses(X.values, order)]
+    factors, memory = [addresses(*problem.factors)], {**problem.memory(out), "order": order}
+    count = X.nnz
+    while True:
+        pieces = math.ceil(count / PIECE)
+        carry_rows = poisoned(2 * pieces, np.int64)
+        carries = poisoned((2 * pieces, problem.rank), problem.dtype)
+        grid = (max(math.ceil(pieces * lanes / THREADS), 1), panels(kernels, problem)[0])
+        kernels.launch(
+            expression,
+            grid,
+            THREADS,
+            [*given, np.int64(count), np.int32(PIECE), *factors, *addresses(out, carry_rows, carries)],
+            {**memory, "carry rows": carry_rows, "carries": carries},
+            seed=seed,
+        )
+        if pieces <= 1:
+            return out
+        expression = f"sum_carries<{T}, {problem.rank}, {THREADS}>"
+        given, factors = [*addresses(carry_rows, carries)], []
+        memory = {"rows before": carry_rows, "sums before": carries, "out": out}
+        count = 2 * pieces
+
+
+def lanes_of(problem):
+    vector = math.gcd(16 // problem.dtype.itemsize, problem.rank)
+    vectors = problem.rank // vector
+    choices = [
+        (math.ceil(vectors / (lanes * passes)), lanes * passes, -lanes)
+        for lanes in (1, 2, 4, 8, 16, 32)
+        for passes in [min(math.ceil(vectors / lanes), 4)]
+    ]
+    return -min(choices)[2]
+
+
+RUNS = {"atomic": run_atomic, "staged": run_staged, "deterministic": run_deterministic}
+
+
+def kernels_for(problem, checked=False):
+    sources = ["mttkrp_atomic.cu", "mttkrp_staged.cu", "mttkrp_deterministic.cu"]
+    return Kernels(sources, problem.X.encoding, checked)
+
+
+@pytest.mark.parametrize("strategy", RUNS)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("order", SHAPES)
+def test_every_order_and_word_count(order, dtype, strategy):
+    problem = Problem(SHAPES[order], 333, 8, dtype, seed=order)
+    kernels = kernels_for(problem)
+    mode = order // 2
+    for seed in SEEDS:
+        problem.check(RUNS[strategy](kernels, problem, mode, seed), mode)
+
+
+@pytest.mark.parametrize("strategy", RUNS)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("rank", [*RANKS, 160, 300])
+def test_every_kind_of_rank(rank, dtype, strategy):
+    problem = Problem(SHAPES[4], 200, rank, dtype, seed=rank)
+    kernels = kernels_for(problem)
+    for seed in SEEDS:
+        problem.check(RUNS[strategy](kernels, problem, 1, seed), 1)
+
+
+@pytest.mark.parametrize("strategy", RUNS)
+@pytest.mark.parametrize("mode", range(4))
+def test_every_mode(mode, strategy):
+    problem = Problem(SHAPES[4], 500, 16, np.float32, seed=mode)
+    problem.check(RUNS[strategy](kernels_for(problem), problem, mode), mode)
+
+
+@pytest.mark.parametrize("strategy", RUNS)
+@pytest.mark.parametrize("nnz", [1, 2, 31, 32, 33, 64, 65, 128])
+def test_ragged_tails(nnz, strategy):
+    problem = Problem((7, 500, 9), nnz, 8, np.float64, seed=nnz)
+    kernels = kernels_for(problem)
+    for mode in range(3):
+        problem.check(RUNS[strategy](kernels, problem, mode, seed=nnz), mode)
+
+
+@pytest.mark.parametrize("strategy", RUNS)
+@pytest.mark.parametrize(("shape", "rank"), [(SHAPES[4], 16), (SHAPES[6], 7), (SHAPES[3], 300)])
+@pytest.mark.parametrize("seed", [0, 5])
+def test_no_race_and_no_access_out_of_bounds(shape, rank, seed, strategy):
+    problem = Problem(shape, 150, rank, np.float32, seed=rank)
+    kernels = kernels_for(problem, checked=True)
+    problem.check(RUNS[strategy](kernels, problem, 0, seed), 0)
+
+
+def test_an_infinite_factor_row_reaches_only_the_rows_that_use_it():
+    problem = Problem((7, 60, 9), 33, 8, np.float64)
+    problem.factors[1][problem.X.coords[1][-1]] = np.inf
+    with np.errstate(invalid="ignore"):
+        desired = problem.answer(0)
+    for run in RUNS.values():
+        out = run(kernels_for(problem), problem, 0)
+        np.testing.assert_array_equal(np.isfinite(out), np.isfinite(desired))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_deterministic_is_the_same_bits_whatever_the_schedule(dtype):
+    problem = Problem((4, 50, 60), 1000, 8, dtype)
+    kernels = kernels_for(problem)
+    results = [run_deterministic(kernels, problem, 0, seed) for seed in range(6)]
+    assert all(result.tobytes() == results[0].tobytes() for result in results)
+
+
+class TestPlantedFaults:
+    """Each fault, put into a kernel, is found; without it the same launch passes (see above)."""
+
+    def launch(self, monkeypatch, run, original, fault, **options):
+        from tests.gpuhost import device
+
+        text = device.translation_unit("mttkrp_atomic.cu", "mttkrp_staged.cu", "mttkrp_deterministic.cu")
+        assert original in text
+        monkeypatch.setattr(device, "translation_unit", lambda *_: text.replace(original, fault, 1))
+        problem = Problem(SHAPES[4], 300, 16, np.float32)
+        with pytest.raises(KernelFault) as found:
+            run(kernels_for(problem, checked=True), problem, 3, **options)
+        return str(found.value)
+
+    def test_missing_block_barrier(self, monkeypatch):
+        original = "staged[n] = 0;\n  __syncthreads();"
+        assert "race" in self.launch(monkeypatch, run_staged, original, "staged[n] = 0;", seed=1)
+
+    def test_missing_warp_barrier(self, monkeypatch):
+        original = "tile.values[place] = value;\n  }\n  __syncwarp();"
+        fault = original.replace("  __syncwarp();", "")
+        message = self.launch(monkeypatch, run_atomic, original, fault, seed=1)
+        assert "race" in message or "out of bounds" in message  # by a poisoned index
+
+    def test_plain_addition_in_place_of_an_atomic(self, monkeypatch):
+        original = "atomicAdd(target + n, vector.at[n]);"
+        assert "race" in self.launch(monkeypatch, run_atomic, original, "target[n] += vector.at[n];", seed=1)
+
+    def test_shared_memory_that_is_too_short(self, monkeypatch):
+        message = self.launch(monkeypatch, run_staged, "staged[n] = 0;", "staged[n] = 0.f;", spared=64)
+        assert "shared" in message
+
+    def test_a_position_beyond_the_nonzeros(self, monkeypatch):
+        original = "if (lane < count) {\n    index"
+        message = self.launch(monkeypatch, run_atomic, original, "if (lane <= count) {\n    index")
+        assert "word 0" in message or "out of bounds" in message
