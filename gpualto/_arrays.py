@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from gpualto._optional import require
 
 Array = Any
 """A NumPy or CuPy array; the two share no type."""
@@ -21,13 +23,16 @@ LARGEST_EXACT_INTEGER = 2**53
 
 _BLOCK = 1 << 14
 _LINE_BYTES = 64
+_DLPACK_CUDA = 2
 
 
-def empty(shape: tuple[int, ...], dtype: Any) -> Array:
+def empty(shape: tuple[int, ...], dtype: Any, xp: ModuleType = np) -> Array:
     """Return a new array that begins on a cache line; NumPy's own may begin within one.
 
     A row of a vector's width that crosses two lines takes a third longer to load.
     """
+    if xp is not np:
+        return xp.empty(shape, dtype)
     nbytes = math.prod(shape) * np.dtype(dtype).itemsize
     raw = np.empty(nbytes + _LINE_BYTES, np.uint8)
     start = -raw.ctypes.data % _LINE_BYTES
@@ -46,6 +51,57 @@ def array_module(array: Array) -> ModuleType:
 
         return cupy  # type: ignore[no-any-return]
     return np
+
+
+def kind_of(xp: ModuleType) -> str:
+    """Return the name of an array module as people write it."""
+    return "NumPy" if xp is np else "CuPy"
+
+
+def as_array(item: Any) -> Array:
+    """Return an array: CuPy's for what lives on a CUDA device, whichever package made it, else NumPy's.
+
+    Without a copy where the other package offers ``__cuda_array_interface__`` or DLPack.
+    """
+    if array_module(item) is not np:
+        return item
+    if hasattr(item, "__cuda_array_interface__"):
+        return require("cupy", "cuda13", f"an array of {type(item).__module__} on a device").asarray(item)
+    if hasattr(item, "__dlpack_device__") and int(item.__dlpack_device__()[0]) == _DLPACK_CUDA:
+        return require("cupy", "cuda13", f"an array of {type(item).__module__} on a device").from_dlpack(item)
+    return np.asarray(item)
+
+
+def device_of(array: Array) -> str:
+    """Return where an array lives: ``"cpu"``, or ``"cuda:0"`` for the first device."""
+    return "cpu" if array_module(array) is np else f"cuda:{array.device.id}"
+
+
+def mover_to(device: str) -> Callable[[Array], Array]:
+    """Return the function that brings arrays to a device, and leaves those alone that are there already.
+
+    Raises
+    ------
+    ValueError
+        If the name is not ``"cpu"``, ``"cuda"``, or ``"cuda:"`` and a number.
+    MissingPackageError
+        If a device is named and CuPy is not installed.
+    """
+    kind, _, number = device.partition(":")
+    if kind not in ("cpu", "cuda") or (":" in device and (kind == "cpu" or not number.isdecimal())):
+        raise ValueError(f'device: expected "cpu", "cuda" or "cuda:1" and the like, got {device!r}')
+    if kind == "cpu":
+        return lambda array: array if array_module(array) is np else array.get()
+    cupy = require("cupy", "cuda13", f'the device "{device}"')
+    target = int(number) if number else cupy.cuda.Device().id
+
+    def move(array: Array) -> Array:
+        if array_module(array) is cupy and array.device.id == target:
+            return array
+        with cupy.cuda.Device(target):
+            return cupy.array(array)
+
+    return move
 
 
 def blocks(count: int, xp: ModuleType = np, size: int = _BLOCK) -> Iterator[slice]:
@@ -96,7 +152,7 @@ def as_coordinates(coords: Array | Sequence[Array]) -> Coordinates:
 
 
 def _as_integers(row: Array, mode: int) -> Array:
-    array = array_module(row).asarray(row)
+    array = as_array(row)
     if array.ndim != 1:
         raise TypeError(
             f"coords: mode {mode} must be a one-dimensional array, got {_describe(row)}; "
@@ -131,7 +187,7 @@ def check_bounds(coords: Coordinates, shape: tuple[int, ...]) -> None:
 
 def as_values(values: Array) -> Array:
     """Return `values` as a one-dimensional float32 or float64 array; integers and booleans become float64."""
-    array = array_module(values).asarray(values)
+    array = as_array(values)
     if array.ndim != 1:
         raise TypeError(
             f"values: expected a one-dimensional array, got {_describe(values)}; "

@@ -17,6 +17,9 @@ from gpualto._arrays import (
     as_mode,
     as_values,
     blocks,
+    device_of,
+    kind_of,
+    mover_to,
 )
 from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding, LinearIndex
@@ -99,7 +102,8 @@ class Tensor:
         Parameters
         ----------
         coords : (ndim, nnz) array or sequence of ndim arrays
-            Coordinates, any integer type, any order: what ``numpy.nonzero`` gives.
+            Coordinates, any integer type, any order: what ``numpy.nonzero`` gives. NumPy or CuPy arrays, or
+            what offers ``__cuda_array_interface__`` or DLPack; the tensor lives where they do.
         values : (nnz,) array
             float32 and float64 are kept, integers and booleans become float64.
         shape : sequence of int, optional
@@ -124,7 +128,7 @@ class Tensor:
         """
         coordinates = as_coordinates(coords)
         checked_values = as_values(values)
-        _require_host(coordinates[0], checked_values)
+        _require_one_kind(coordinates, checked_values)
         if duplicates not in ("sum", "error"):
             raise ValueError(f'duplicates: expected "sum" or "error", got {duplicates!r}')
         nnz = coordinates[0].size
@@ -140,7 +144,7 @@ class Tensor:
             shape = tuple(int(coordinate.max()) + 1 for coordinate in coordinates)
         encoding = AltoEncoding(shape)
         with annotate("construct"):
-            backend = backend_for_construction(nnz)
+            backend = backend_for_construction(checked_values)
             index, sorted_values = backend.sort_entries(encoding, coordinates, checked_values)
             index, merged = _merge_duplicates(encoding, index, sorted_values, duplicates)
         return cls(encoding, index, merged, as_labels(labels, encoding.shape))
@@ -166,6 +170,8 @@ class Tensor:
     ) -> Self:
         """Make a tensor from a SciPy sparse array of any format, n-dimensional ``coo_array`` included.
 
+        The sparse matrices of ``cupyx.scipy`` give a tensor on their device.
+
         Examples
         --------
         >>> import scipy.sparse
@@ -173,7 +179,8 @@ class Tensor:
         3
         """
         coo = array.tocoo()
-        return cls.from_coo(coo.coords, coo.data, coo.shape, duplicates=duplicates, labels=labels)
+        coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)  # cupyx has the latter
+        return cls.from_coo(coords, coo.data, coo.shape, duplicates=duplicates, labels=labels)
 
     # What it is -----------------------------------------------------------------------------------------
 
@@ -214,13 +221,38 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """Where the arrays live: ``"cpu"``."""
-        return "cpu"
+        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
+        return device_of(self.values)
+
+    def to_device(self, device: str) -> Self:
+        """Return the tensor with its arrays on a device; the same tensor where they are there already.
+
+        Parameters
+        ----------
+        device : str
+            ``"cpu"``, ``"cuda"`` for the current device, or ``"cuda:1"`` for a device by its number.
+
+        Raises
+        ------
+        ValueError
+            If the name is none of these.
+        MissingPackageError
+            If CuPy is not installed.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 2]], [3.0, 4.0])
+        >>> X.to_device("cpu") is X
+        True
+        """
+        move = mover_to(device)
+        moved = replace(self, index=tuple(map(move, self.index)), values=move(self.values))
+        return self if moved.device == self.device else moved
 
     @property
     def coords(self) -> Array:
         """Coordinates of the nonzeros in their stored order: a new (ndim, nnz) int64 array."""
-        return backend_for_construction(self.nnz).delinearize(self.encoding, self.index)
+        return backend_for_construction(self.values).delinearize(self.encoding, self.index)
 
     def decode(self, positions: slice) -> Array:
         """Return the coordinates, (ndim, n) int64, of a run of stored positions."""
@@ -324,7 +356,7 @@ class Tensor:
 
     def _slice(self, keys: list[int | range]) -> Self:
         coords = self.coords
-        kept = np.ones(self.nnz, bool)
+        kept = array_module(self.values).ones(self.nnz, bool)
         for coordinate, k in zip(coords, keys, strict=True):
             kept &= (coordinate == k) if isinstance(k, int) else _contains(k, coordinate)
         left = {mode: k for mode, k in enumerate(keys) if isinstance(k, range)}
@@ -416,19 +448,23 @@ def _merge_duplicates(
             'duplicates="sum" would add them'
         )
     starts = first.nonzero()[0]
-    sums = np.add.reduceat(values, starts, dtype=np.float64).astype(values.dtype)
+    sums = array_module(values).add.reduceat(values, starts, dtype=np.float64).astype(values.dtype)
     return tuple(word[starts] for word in index), sums
 
 
-def _require_host(*arrays: Array) -> None:
-    for array in arrays:
-        if array_module(array) is not np:
+def _require_one_kind(coords: Sequence[Array], values: Array) -> None:
+    """Refuse a mixture of NumPy and CuPy arrays: a transfer is the caller's decision."""
+    for mode, coordinate in enumerate(coords):
+        if array_module(coordinate) is not array_module(values):
             raise TypeError(
-                "coords, values: CuPy arrays were given and this version is for the CPU; pass array.get()"
+                f"coords, values: mode {mode} of coords is a {kind_of(array_module(coordinate))} array and "
+                f"values is a {kind_of(array_module(values))} array; pass all of one kind"
             )
 
 
 def _read_only(array: Array) -> Array:
+    if array_module(array) is not np:  # CuPy has no read-only arrays
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,13 +1,14 @@
 // The inverse of a Gram product, without a word to the host: what a CP-ALS update multiplies its MTTKRP with.
 //
 // The matrix is scaled to a unit diagonal, and inverted by Gauss-Jordan elimination, whose pivots are those of a Cholesky
-// factorisation. Where one falls to rounding, the pseudo-inverse comes from an eigendecomposition by
+// factorisation. Where one of them is tiny, the pseudo-inverse comes from an eigendecomposition by
 // Jacobi rotations, as many disjoint ones at a time as there are.
 #include "memory.cuh"
 
 namespace gpualto {
 
 constexpr double double_rounding = 2.220446049250313e-16;
+constexpr double smallest_pivot = 1e-6;  // as on the host: gpualto/backends/dense.py says why
 constexpr int most_sweeps = 30;
 
 // A square matrix in global memory, worked on by all threads of one block.
@@ -25,13 +26,12 @@ __device__ __forceinline__ void for_entries(int rows, int columns, Body body) {
   }
 }
 
-// Inverts a symmetric matrix of unit diagonal in place; returns whether it was possible to working precision.
+// Inverts a symmetric matrix of unit diagonal in place; returns whether it is far enough from singular.
 // `row` is scratch for one row and one column.
 __device__ bool invert_in_place(const Matrix& a, double* row, double* column) {
-  const double smallest = 16.0 * a.rank * double_rounding;
   for (int k = 0; k < a.rank; ++k) {
     const double pivot = a(k, k);
-    if (!(pivot > smallest)) return false;  // the same for all threads
+    if (!(pivot > smallest_pivot)) return false;  // the same for all threads
     for (int j = static_cast<int>(threadIdx.x); j < a.rank; j += static_cast<int>(blockDim.x)) {
       row[j] = a(k, j) / pivot;
       column[j] = a(j, k);

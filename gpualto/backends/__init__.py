@@ -9,7 +9,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
-from gpualto._arrays import Array, Coordinates
+import numpy as np
+
+from gpualto._arrays import Array, Coordinates, array_module
 from gpualto.encoding import AltoEncoding, LinearIndex
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ class Backend(Protocol):
     def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
         """Return the (ndim, nnz) int64 coordinates of linear indices."""
 
+    def solve_normal_equations(self, gram_product: Array, right: Array) -> Array:
+        """Return the least-squares solution U of ``U @ gram_product = right``, of the type of `right`."""
+
     def describe(self) -> str:
         """Return what this backend is, for reading."""
 
@@ -45,21 +50,31 @@ class Backend(Protocol):
 
 
 def backend_for(X: Tensor) -> Backend:
-    """Return the backend for a tensor: compiled code where Numba is installed, else NumPy.
+    """Return the backend for a tensor: CUDA for CuPy arrays, compiled code with Numba, else NumPy.
 
     Raises
     ------
     ValueError
         If the environment variable GPUALTO_BACKEND names no backend.
     """
+    if array_module(X.values) is not np:
+        return _device_backend()
     return _host_backend(os.environ.get(CHOICE, ""))
 
 
-def backend_for_construction(nnz: int) -> Backend:
-    """Return the backend that sorts so many nonzeros: few are sorted before compiled code would be loaded."""
-    if nnz < _FEW and "numba" not in sys.modules and CHOICE not in os.environ:
+def backend_for_construction(values: Array) -> Backend:
+    """Return the backend that sorts nonzeros: a few on the host are sorted before Numba would be loaded."""
+    if array_module(values) is not np:
+        return _device_backend()
+    if values.size < _FEW and "numba" not in sys.modules and CHOICE not in os.environ:
         return _host_backend("reference")
     return _host_backend(os.environ.get(CHOICE, ""))
+
+
+def _device_backend() -> Backend:
+    from gpualto.backends import cuda
+
+    return cuda
 
 
 @cache

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualto._arrays import Array, Coordinates, blocks
+from gpualto.backends.dense import solve_normal_equations
 from gpualto.encoding import AltoEncoding, LinearIndex
 from gpualto.ordering import argsort
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
+
+__all__ = ["delinearize", "describe", "explain", "mttkrp", "solve_normal_equations", "sort_entries"]
 
 _SCRATCH_BYTES = 4 * 2**20
 """Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""

@@ -9,7 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from gpualto._arrays import Array, as_mode, empty
+from gpualto._arrays import Array, array_module, as_mode, empty
+from gpualto.backends import backend_for
 from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
 from gpualto.decomposition.linear_algebra import (
     calm_blas,
@@ -17,7 +18,6 @@ from gpualto.decomposition.linear_algebra import (
     gram,
     hadamard,
     normalize_with_gram,
-    solve_normal_equations,
 )
 from gpualto.decomposition.model import CPModel
 from gpualto.ops.mttkrp import mttkrp
@@ -159,10 +159,11 @@ def _sweeps(
     The weights of the start matter only where every mode is fixed: a least-squares update takes the scale of
     the other factors into account.
     """
+    backend, xp = backend_for(X), array_module(X.values)
     norm = X.norm()
     weights, factors = start.weights, list(start.factors)
     grams = [gram(factor) for factor in factors]
-    products = [empty(factor.shape, X.dtype) for factor in factors]
+    products = [empty(factor.shape, X.dtype, xp) for factor in factors]
     free = [mode for mode in range(X.ndim) if mode not in fixed]
     last = free[-1] if free else X.ndim - 1
     if not free:
@@ -172,13 +173,13 @@ def _sweeps(
             mttkrp(X, factors, mode, products[mode], deterministic=deterministic)
             with annotate("solve"):
                 others = hadamard(grams[:mode] + grams[mode + 1 :] or [np.ones_like(grams[0])])
-                solution = solve_normal_equations(others, products[mode])
+                solution = backend.solve_normal_equations(others, products[mode])
             with annotate("normalize"):
                 factors[mode], weights, grams[mode] = normalize_with_gram(solution)
         with annotate("fit"):
             inner = column_products(products[last], factors[last]) @ weights
             model_norm_squared = weights @ hadamard(grams) @ weights
-            fit = _fit(norm, float(model_norm_squared), float(inner))
+            fit = _fit(norm, *xp.stack([model_norm_squared, inner]).tolist())
         yield weights, tuple(factors), fit
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpualto._arrays import Array, as_floats, empty
+from gpualto._arrays import Array, array_module, as_floats, empty
 from gpualto._optional import require
 from gpualto.decomposition.model import CPModel
 from gpualto.tensor import Tensor
@@ -40,9 +40,10 @@ def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
             factors = [leading_eigenvectors(X, mode, rank, generator) for mode in range(X.ndim)]
         else:
             raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
-        return CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
-    weights, given = init if isinstance(init, CPModel) else (np.ones(rank), init)
-    return CPModel(np.array(weights), tuple(_checked_copies(X, rank, given)))
+        start = CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
+        return start.to_device(X.device)
+    weights, given = init if isinstance(init, CPModel) else (array_module(X.values).ones(rank), init)
+    return CPModel(array_module(weights).array(weights), tuple(_checked_copies(X, rank, given)))
 
 
 def random_factor(generator: Any, length: int, rank: int) -> Array:
@@ -80,7 +81,7 @@ def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Arr
 
 
 def _aligned(factor: Array, dtype: Any) -> Array:
-    copy = empty(factor.shape, dtype)
+    copy = empty(factor.shape, dtype, array_module(factor))
     copy[...] = factor
     return copy
 
@@ -90,12 +91,16 @@ def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Arra
         raise ValueError(f"init: {len(factors)} factors were given for a tensor of {X.ndim} modes")
     copies = []
     for mode, factor in enumerate(factors):
-        array = as_floats(np.asarray(factor), f"init: mode {mode}")
+        array = as_floats(array_module(factor).asarray(factor), f"init: mode {mode}")
+        if array_module(array) is not array_module(X.values):
+            raise TypeError(
+                f"init: mode {mode} is a {type(array).__module__} array and the tensor is on {X.device}"
+            )
         if array.shape != (X.shape[mode], rank):
             raise ValueError(
                 f"init: mode {mode} has shape {array.shape}, expected {(X.shape[mode], rank)} for this rank"
             )
-        if not np.isfinite(array).all():
+        if not bool(np.isfinite(array).all()):
             raise ValueError(f"init: mode {mode} has values that are not finite")
         copies.append(_aligned(array, X.dtype))
     return copies

@@ -55,41 +55,21 @@ def hadamard(matrices: Iterable[Array]) -> Array:
     return reduce(np.multiply, matrices)
 
 
-def solve_normal_equations(gram_product: Array, right: Array) -> Array:
-    """Return the least-squares solution U of ``U @ gram_product = right``, of the type of `right`.
-
-    By Cholesky; where the Gram product is singular to working precision, by the pseudo-inverse. The columns
-    are scaled to a unit diagonal first, so that components of very different size do not look singular.
-    """
-    scale = np.sqrt(gram_product.diagonal())
-    scale = np.where(scale > 0, scale, 1.0)
-    scaled = gram_product / np.outer(scale, scale)
-    root = _inverse_root(scaled)
-    inverse = np.linalg.pinv(scaled, hermitian=True) if root is None else root.T @ root
-    return right @ (inverse / np.outer(scale, scale)).astype(right.dtype, copy=False)
-
-
-def _inverse_root(matrix: Array) -> Array | None:
-    """Return the inverse Cholesky factor of a matrix of unit diagonal, None where it is singular."""
-    try:
-        lower = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return None
-    smallest_pivot = float(lower.diagonal().min()) ** 2
-    if smallest_pivot <= 16 * len(matrix) * np.finfo(np.float64).eps:
-        return None
-    return np.linalg.inv(lower)
-
-
 def normalize_with_gram(factor: Array) -> tuple[Array, Array, Array]:
     """Return a factor with columns of norm one, the norms, and its Gram matrix; zero columns stay zero.
 
     The norms come from the Gram matrix. Where their squares leave the range of float64, the columns are
-    scaled first.
+    scaled first; not so on a device, where columns beyond 1e150 in size overflow.
     """
     with np.errstate(over="ignore"):
         matrix = gram(factor)
     squares = matrix.diagonal()
+    if array_module(factor) is not np:
+        # On a device the range is not looked at, which would wait for it: zero columns alone are told apart.
+        norms = np.sqrt(squares)
+        divisors = np.where(norms > 0, norms, 1.0)
+        unit = (factor / divisors).astype(factor.dtype, copy=False)
+        return unit, norms, matrix / (divisors[:, np.newaxis] * divisors)
     if squares.min(initial=1.0) < _SMALLEST_SQUARE or not squares.max(initial=1.0) < _LARGEST_SQUARE:
         unit, norms = normalize_columns(factor)
         return unit, norms, gram(unit)
@@ -100,11 +80,12 @@ def normalize_with_gram(factor: Array) -> tuple[Array, Array, Array]:
 
 def normalize_columns(factor: Array) -> tuple[Array, Array]:
     """Return a factor with columns of norm one, and the norms; zero columns stay zero."""
+    xp = array_module(factor)
     # Scaled by the largest entry, so that the squares stay in range.
-    largest = np.abs(factor).max(axis=0, initial=0).astype(np.float64)
+    largest = abs(factor).max(axis=0).astype(np.float64) if len(factor) else xp.zeros(factor.shape[1])
     largest = np.where(largest > 0, largest, 1.0)
-    squares = np.zeros(factor.shape[1])
-    for block in blocks(factor.shape[0], np, _ROWS_PER_BLOCK):
+    squares = xp.zeros(factor.shape[1])
+    for block in blocks(factor.shape[0], xp, _ROWS_PER_BLOCK):
         squares += np.square(factor[block] / largest).sum(axis=0)
     norms = largest * np.sqrt(squares)
     return factor / np.where(norms > 0, norms, 1.0).astype(factor.dtype), norms

@@ -9,7 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_coordinates, as_floats, blocks, check_bounds
+from gpualto._arrays import (
+    Array,
+    array_module,
+    as_coordinates,
+    as_floats,
+    blocks,
+    check_bounds,
+    device_of,
+    mover_to,
+)
 from gpualto._optional import require
 from gpualto.decomposition.linear_algebra import (
     column_products,
@@ -105,6 +114,16 @@ class CPModel:
         """Number of sweeps that made the model."""
         return len(self.fits)
 
+    @property
+    def device(self) -> str:
+        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
+        return device_of(self.weights)
+
+    def to_device(self, device: str) -> Self:
+        """Return the model with its arrays on a device; see `Tensor.to_device`."""
+        move = mover_to(device)
+        return replace(self, weights=move(self.weights), factors=tuple(map(move, self.factors)))
+
     def normalize(self) -> Self:
         """Return the same model with columns of norm one and weights that are not negative."""
         weights = self.weights.astype(np.float64)
@@ -119,7 +138,7 @@ class CPModel:
     def arrange(self) -> Self:
         """Return the same model normalized, the components with the largest weights first."""
         model = self.normalize()
-        return model.select(np.argsort(-model.weights, kind="stable"))
+        return model.select((-model.weights).argsort(kind="stable"))
 
     def fix_signs(self) -> Self:
         """Return the same model with the largest entry of each column positive, as far as possible.
@@ -127,8 +146,9 @@ class CPModel:
         A component is unchanged when two of its columns change sign. Where the number of negative columns is
         odd, the last of them stays negative.
         """
-        largest = [f[abs(f).argmax(axis=0), np.arange(self.rank)] for f in self.factors]
-        negative = np.array([entries < 0 for entries in largest])
+        xp = array_module(self.weights)
+        largest = [f[abs(f).argmax(axis=0), xp.arange(self.rank)] for f in self.factors]
+        negative = xp.stack([entries < 0 for entries in largest])
         flips_left = negative.sum(axis=0) // 2 * 2
         flip = negative & (np.cumsum(negative, axis=0) <= flips_left)
         factors = tuple(np.where(f, -factor, factor) for f, factor in zip(flip, self.factors, strict=True))
@@ -136,11 +156,13 @@ class CPModel:
 
     def select(self, components: Sequence[int] | Array) -> Self:
         """Return the model of some of the components, in the order given."""
-        chosen = np.asarray(components)
+        chosen = array_module(self.weights).asarray(components)
         return replace(
             self,
             weights=self.weights[chosen],
-            factors=tuple(np.ascontiguousarray(factor[:, chosen]) for factor in self.factors),
+            factors=tuple(
+                array_module(factor).ascontiguousarray(factor[:, chosen]) for factor in self.factors
+            ),
         )
 
     def norm(self) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_floats, as_mode, empty
+from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, empty, kind_of
 from gpualto.backends import backend_for
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
@@ -79,13 +80,14 @@ def mttkrp(
     """
     require_tensor(X)
     mode = as_mode(mode, X.ndim)
+    xp = array_module(X.values)
     inputs = _as_inputs(X, factors, mode)
     types = [array.dtype for array in [*inputs.factors, inputs.weights] if array is not None]
     dtype = np.result_type(X.dtype, *types)
     shape = (X.shape[mode], inputs.rank)
     if out is not None:
-        _check_out(out, shape, dtype)
-    result = out if out is not None and _can_be_filled(out, X, inputs) else empty(shape, dtype)
+        _check_out(out, shape, dtype, xp)
+    result = out if out is not None and _can_be_filled(out, X, inputs) else empty(shape, dtype, xp)
     with annotate("mttkrp"):
         backend_for(X).mttkrp(X, inputs.factors, mode, result, deterministic=deterministic)
         if inputs.weights is not None:
@@ -115,15 +117,15 @@ def _as_inputs(X: Tensor, factors: Factors, mode: int) -> _Inputs:
     items, weights = _unpack(factors)
     if len(items) != X.ndim:
         raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
-    inputs = [None if n == mode else _as_factor(item, n, X.shape[n]) for n, item in enumerate(items)]
+    inputs = [None if n == mode else _as_factor(X, item, n) for n, item in enumerate(items)]
     ranks = {n: factor.shape[1] for n, factor in enumerate(inputs) if factor is not None}
     if not ranks:  # a tensor of one mode: the product over no factors is one, in as many columns
-        ranks = {mode: _as_factor(items[mode], mode, X.shape[mode]).shape[1]}
+        ranks = {mode: _as_factor(X, items[mode], mode).shape[1]}
     if len(set(ranks.values())) > 1:
         raise ValueError(f"factors: the numbers of columns differ by mode: {ranks}")
     rank = next(iter(ranks.values()))
     if weights is not None:
-        weights = as_floats(array_module(weights).asarray(weights), "weights")
+        weights = as_floats(as_array(weights), "weights")
         if weights.shape != (rank,):
             raise ValueError(f"factors: weights of shape {weights.shape} for {rank} columns")
     return _Inputs(inputs, rank, weights)
@@ -137,25 +139,28 @@ def _unpack(factors: Factors) -> tuple[list[Array | None], Array | None]:
     raise TypeError(f"factors: expected a sequence of arrays or a CP model, got {type(factors).__name__}")
 
 
-def _as_factor(factor: Array | None, mode: int, length: int) -> Array:
+def _as_factor(X: Tensor, factor: Array | None, mode: int) -> Array:
     if factor is None:
         raise ValueError(f"factors: mode {mode} is None, and only the factor of the computed mode may be")
-    array = array_module(factor).asarray(factor)
-    if array_module(array) is not np:
-        raise TypeError(
-            f"factors: mode {mode} is a CuPy array and the tensor is on the CPU; pass factor.get()"
+    array = as_array(factor)
+    if array_module(array) is not array_module(X.values):
+        kind, remedy = (
+            ("NumPy", "cupy.asarray(factor)") if array_module(array) is np else ("CuPy", "factor.get()")
         )
-    if array.ndim != 2 or array.shape[0] != length:
+        raise TypeError(
+            f"factors: mode {mode} is a {kind} array and the tensor is on {X.device}; pass {remedy}"
+        )
+    if array.ndim != 2 or array.shape[0] != X.shape[mode]:
         raise ValueError(
-            f"factors: mode {mode} has shape {array.shape}, expected ({length}, rank) for this tensor"
+            f"factors: mode {mode} has shape {array.shape}, expected ({X.shape[mode]}, rank) for this tensor"
         )
     return as_floats(array, f"factors: mode {mode}")
 
 
-def _check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+def _check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any], xp: ModuleType) -> None:
+    if not isinstance(out, xp.ndarray) or out.dtype != dtype:
         raise TypeError(
-            f"out: expected a NumPy array of {dtype}, got {getattr(out, 'dtype', type(out).__name__)}"
+            f"out: expected a {kind_of(xp)} array of {dtype}, got {getattr(out, 'dtype', type(out).__name__)}"
         )
     if out.shape != shape:
         raise ValueError(f"out: expected shape {shape}, got {out.shape}")

@@ -307,3 +307,11 @@ class TestHardInputs:
         options = {"rank": 2, name: value}
         with pytest.raises(ValueError, match=f"^{name}: expected a positive integer"):
             cp_als(random_tensor(0, (3, 4), 5), **options)
+
+
+def test_the_fit_hardly_falls_where_components_become_equal():
+    """Rank 3 in two dimensions: an explicit inverse of the Gram product once made it fall by 24."""
+    for seed in range(60):
+        X = gpualto.Tensor.from_dense(np.random.default_rng(seed).standard_normal((2, 2)))
+        fits = cp_als(X, 3, random_state=seed, n_iter_max=8, tol=0).fits
+        assert min(np.diff(fits)) > -1e-4, seed

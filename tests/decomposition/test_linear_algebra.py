@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualto.backends.dense import solve_normal_equations
 from gpualto.decomposition.linear_algebra import (
     column_products,
     cross_gram,
@@ -10,7 +11,6 @@ from gpualto.decomposition.linear_algebra import (
     hadamard,
     normalize_columns,
     normalize_with_gram,
-    solve_normal_equations,
 )
 
 

@@ -19,7 +19,7 @@ ARGUMENT_ALIGNMENT = 64
 MESSAGE_BYTES = 4096
 
 # One kernel runs at a time: the runtime's state is global.
-_runtime_lock = threading.Lock()
+_runtime_lock = threading.RLock()
 
 
 class KernelFault(RuntimeError):  # noqa: N818  (a fault is what devices call it)
@@ -127,7 +127,8 @@ class Library:
 
     def static_shared_bytes(self, expression: str) -> int:
         """Return the size of the kernel's shared variables."""
-        return _runtime(self._runtime).gpuhost_static_shared_bytes(ctypes.byref(self._entry(expression)))
+        with _runtime_lock:  # the runtime looks at one kernel at a time
+            return _runtime(self._runtime).gpuhost_static_shared_bytes(ctypes.byref(self._entry(expression)))
 
     def _entry(self, expression: str) -> _Entry:
         if expression not in self._files:

@@ -12,11 +12,20 @@ from gpualto._arrays import Array, empty, is_aligned
 from gpualto.backends.cpu import bits, kernels, threads
 from gpualto.backends.cpu.construction import delinearize, sort_entries
 from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
+from gpualto.backends.dense import solve_normal_equations
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
 
-__all__ = ["delinearize", "describe", "explain", "mttkrp", "run_plan", "sort_entries"]
+__all__ = [
+    "delinearize",
+    "describe",
+    "explain",
+    "mttkrp",
+    "run_plan",
+    "solve_normal_equations",
+    "sort_entries",
+]
 
 _PANEL_BYTES = 2048
 """Bytes of a row that one kernel works on; longer rows take several passes."""

@@ -1,0 +1,89 @@
+"""Coordinates to sorted linear indices and back, on the device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualto._arrays import Array, Coordinates, array_module, check_bounds
+from gpualto.backends.cuda.launching import (
+    address,
+    c_name,
+    current_device,
+    kernel,
+    words_parameter,
+)
+from gpualto.encoding import AltoEncoding, LinearIndex
+from gpualto.ordering import argsort
+
+_THREADS = 256
+_NONE_WRONG = 2**64 - 1
+
+_COLUMN = np.dtype([("data", "u8"), ("stride", "i8"), ("bytes", "i4"), ("is_signed", "i4")])
+
+
+def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> tuple[LinearIndex, Array]:
+    """Check coordinates, and return linear indices and values in stable order of the index.
+
+    Scratch: the unsorted index, a permutation of 8 bytes a nonzero, and what CuPy's radix sort takes, twice
+    the word that it sorts and the permutation: about 4 words and 24 bytes a nonzero.
+    """
+    index = linearize(encoding, coords)
+    order = argsort(index)
+    return tuple(word[order] for word in index), values[order]
+
+
+def linearize(encoding: AltoEncoding, coords: Coordinates) -> LinearIndex:
+    """Pack coordinates of any integer type and stride; one number is read back, for the bounds."""
+    cupy = array_module(coords[0])
+    nnz = coords[0].size
+    if len(coords) != encoding.ndim or nnz == 0:
+        check_bounds(coords, encoding.shape)
+    index = tuple(cupy.empty(nnz, word) for word in encoding.words)
+    if nnz == 0:
+        return index
+    wrong = cupy.full(1, _NONE_WRONG, np.uint64)
+    columns = [(address(c), c.strides[0], c.itemsize, c.dtype.kind == "i") for c in coords]
+    pack = kernel(cupy, encoding, "linearize.cu", f"linearize<Layout, {_THREADS}>")
+    parameter = np.array((columns,), np.dtype([("at", _COLUMN, (len(columns),))]))
+    pack(
+        (_blocks(cupy, pack, nnz),),
+        (_THREADS,),
+        (parameter, np.int64(nnz), words_parameter(index), address(wrong)),
+    )
+    first = int(wrong[0])
+    if first != _NONE_WRONG:
+        mode, position = divmod(first, nnz)
+        raise ValueError(
+            f"coords: mode {mode} has the coordinate {int(coords[mode][position])} at position {position}, "
+            f"outside [0, {encoding.shape[mode]})"
+        )
+    return index
+
+
+def delinearize(encoding: AltoEncoding, index: LinearIndex) -> Array:
+    """Return the (ndim, nnz) int64 coordinates of linear indices."""
+    return _unpack(encoding, index, 0, encoding.ndim, np.dtype(np.int64))
+
+
+def coordinates_of_mode(encoding: AltoEncoding, index: LinearIndex, mode: int) -> Array:
+    """Return the coordinates of one mode, in the narrowest type that the kernels have."""
+    narrow = encoding.bits_per_mode[mode] <= np.iinfo(np.uint32).bits
+    return _unpack(encoding, index, mode, 1, np.dtype(np.uint32 if narrow else np.int64))[0]
+
+
+def _unpack(
+    encoding: AltoEncoding, index: LinearIndex, first: int, count: int, dtype: np.dtype[np.integer]
+) -> Array:
+    cupy = array_module(index[0])
+    nnz = index[0].size
+    coords = cupy.empty((count, nnz), dtype)
+    if nnz:
+        expression = f"delinearize<Layout, {first}, {count}, {c_name(dtype)}, {_THREADS}>"
+        unpack = kernel(cupy, encoding, "delinearize.cu", expression)
+        parameters = (words_parameter(index), np.int64(nnz), address(coords))
+        unpack((_blocks(cupy, unpack, nnz),), (_THREADS,), parameters)
+    return coords
+
+
+def _blocks(cupy: object, function: object, nnz: int) -> int:
+    return min(-(-nnz // _THREADS), current_device(cupy).blocks(function, _THREADS))  # type: ignore[arg-type]

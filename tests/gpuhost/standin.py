@@ -1,0 +1,239 @@
+"""A stand-in for CuPy on a machine without a GPU: NumPy underneath, strict on top, kernels by the host build.
+
+Its arrays do not turn into NumPy arrays by themselves and do not mix with them, as CuPy's do not. It offers only
+functions and methods that CuPy has, and counts what would wait for a device or take memory from its pool.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import nullcontext
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tests.gpuhost.build import compile_kernels
+
+FUNCTIONS = """
+    abs add arange argsort ascontiguousarray asarray array concatenate cumsum divide einsum empty equal eye full
+    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square stack subtract sum where zeros
+    zeros_like
+""".split()  # noqa: SIM905
+METHODS = """
+    all any argmax argsort astype copy cumsum diagonal dot fill max min nonzero ravel reshape searchsorted sum
+    transpose view
+""".split()  # noqa: SIM905
+PROTOCOL = {
+    *FUNCTIONS,
+    "may_share_memory",
+    "count_nonzero",
+    "abs",
+    "absolute",
+    "argmax",
+    "amax",
+    "amin",
+    "diag",
+    "dot",
+    "hstack",
+}
+
+counts: Counter[str] = Counter()
+"""How often something was read back ("reads") and allocated ("arrays")."""
+
+
+class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
+    """An array that pretends to live on a device."""
+
+    __module__ = "cupy"
+
+    def __init__(self, host: np.ndarray) -> None:
+        self._host = host
+
+    # What needs no device -----------------------------------------------------------------------------------
+
+    shape = property(lambda self: self._host.shape)
+    dtype = property(lambda self: self._host.dtype)
+    ndim = property(lambda self: self._host.ndim)
+    size = property(lambda self: self._host.size)
+    nbytes = property(lambda self: self._host.nbytes)
+    itemsize = property(lambda self: self._host.itemsize)
+    strides = property(lambda self: self._host.strides)
+    flags = property(lambda self: self._host.flags)
+    data = property(lambda self: SimpleNamespace(ptr=self._host.ctypes.data))
+    device = property(lambda self: Device(0))
+    T = property(lambda self: ndarray(self._host.T))
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    def __iter__(self) -> Any:
+        return (self[n] for n in range(len(self)))
+
+    # What reads from it ---------------------------------------------------------------------------------------
+
+    def get(self) -> np.ndarray:
+        counts["reads"] += 1
+        return self._host.copy()
+
+    def item(self) -> Any:
+        return self.get().item()
+
+    def tolist(self) -> Any:
+        return self.get().tolist()
+
+    def __float__(self) -> float:
+        return float(self.get())
+
+    def __int__(self) -> int:
+        return int(self.get())
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __index__(self) -> int:
+        return self.get().__index__()
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
+
+    # What computes with it ------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(self._host[unwrap(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._host[unwrap(key)] = unwrap(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise AttributeError(f"the stand-in for CuPy has no method {name}")
+        return lambda *args, **kwargs: wrap(getattr(self._host, name)(*map(unwrap, args), **unwrap(kwargs)))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any) -> Any:
+        kwargs = unwrap(kwargs)
+        if out:
+            kwargs["out"] = tuple(item._host for item in out)
+        result = wrap(getattr(ufunc, method)(*map(unwrap, inputs), **kwargs))
+        return out[0] if out else result
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function.__name__ not in PROTOCOL:
+            raise TypeError(f"the stand-in for CuPy has no function {function.__name__}")
+        return wrap(function(*map(unwrap, args), **unwrap(kwargs)))
+
+
+def unwrap(item: Any) -> Any:
+    """Return what NumPy gets in place of stand-ins; NumPy arrays of more than one number are refused."""
+    if isinstance(item, ndarray):
+        return item._host
+    if isinstance(item, np.ndarray) and item.size > 1:
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(item, (tuple, list)):
+        return type(item)(map(unwrap, item))
+    if isinstance(item, dict):
+        return {key: unwrap(value) for key, value in item.items()}
+    return item
+
+
+def wrap(result: Any) -> Any:
+    """Return NumPy's results, scalars included, as arrays on the device."""
+    if isinstance(result, (np.ndarray, np.generic)):
+        counts["arrays"] += 1
+        return ndarray(np.asarray(result))
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(wrap, result))
+    return result
+
+
+class Device:
+    """The one device."""
+
+    attributes = {  # noqa: RUF012
+        "MultiProcessorCount": 2,
+        "MaxThreadsPerMultiProcessor": 256,
+        "MaxRegistersPerMultiprocessor": 65536,
+        "MaxSharedMemoryPerBlockOptin": 64 * 1024,
+    }
+
+    def __init__(self, number: int = 0) -> None:
+        if number != 0:
+            raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
+        self.id = number
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class RawModule:
+    """Kernels compiled for the host."""
+
+    def __init__(self, *, code: str, options: tuple[str, ...], name_expressions: tuple[str, ...]) -> None:
+        self.code = code
+
+    def get_function(self, name: str) -> RawKernel:
+        return RawKernel(self.code, name)
+
+
+class RawKernel:
+    """A kernel that runs on the host, its threads in the order of `seed`."""
+
+    num_regs = 40
+    seed = 0
+
+    def __init__(self, code: str, name: str) -> None:
+        self.library, self.name = compile_kernels(code, [name]), name
+        self.max_dynamic_shared_size_bytes = 48 * 1024
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None:
+        assert shared_mem <= self.max_dynamic_shared_size_bytes
+        for argument in args:  # CuPy passes NumPy arrays by value only where they hold one item
+            assert not isinstance(argument, np.ndarray) or argument.size == 1
+        self.library.launch(self.name, grid, block, args, shared_bytes=shared_mem, seed=RawKernel.seed)
+
+
+def asarray(array: Any, dtype: Any = None) -> ndarray:
+    """Return an array on the device; NumPy arrays are copied to it."""
+    if hasattr(array, "__cuda_array_interface__"):  # shares the memory
+        return ndarray(np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__)))
+    if isinstance(array, ndarray):
+        return array if dtype in (None, array.dtype) else array.astype(dtype)
+    return wrap(np.array(array, dtype))
+
+
+def make_module() -> ModuleType:
+    """Return the module that takes the place of CuPy."""
+    module = ModuleType("cupy")
+    for name in FUNCTIONS:
+        setattr(module, name, _function(getattr(np, name)))
+    module.__dict__.update(
+        ndarray=ndarray,
+        asarray=asarray,
+        array=asarray,
+        from_dlpack=lambda item: ndarray(np.asarray(item.host)),
+        asnumpy=lambda array: array.get(),
+        RawModule=RawModule,
+        cuda=SimpleNamespace(Device=Device, is_available=lambda: True, Stream=nullcontext),
+        linalg=SimpleNamespace(norm=_function(np.linalg.norm)),
+    )
+    return module
+
+
+def _function(function: Any) -> Any:
+    if isinstance(function, np.ufunc):
+        return _Ufunc(function)
+    return lambda *args, **kwargs: wrap(function(*map(unwrap, args), **unwrap(kwargs)))
+
+
+class _Ufunc:
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.ufunc = ufunc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return wrap(self.ufunc(*map(unwrap, args), **unwrap(kwargs)))
+
+    def reduceat(self, array: ndarray, starts: ndarray, dtype: Any = None) -> ndarray:
+        return wrap(self.ufunc.reduceat(unwrap(array), unwrap(starts), dtype=dtype))
