@@ -121,7 +121,7 @@ __device__ void diagonalise(const Matrix& a, const Matrix& vectors, Rotation* ro
 // Writes factor * the (pseudo-)inverse of a Gram product to `inverse`. `work` holds two matrices and 4 rows.
 // Grid: one block.
 template <class T, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     invert_gram(const double* __restrict__ gram, int rank, double factor, double* __restrict__ work,
                 T* __restrict__ inverse) {
   __shared__ int busy;

@@ -23,7 +23,7 @@ struct Extremes {
 // Segments are equal runs: the first `longer` of them have one nonzero more than `size`. `low` and `high` are
 // (segments, modes) arrays. Grid: a block a segment.
 template <class Layout, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     segment_intervals(Words<Layout> words, long long size, long long longer, long long* __restrict__ low,
                       long long* __restrict__ high) {
   constexpr int warps = Threads / warp_lanes;

@@ -58,7 +58,7 @@ __device__ __forceinline__ int pack(const CoordinateColumns<Layout>& columns, lo
 // `first_wrong` becomes the least mode * nnz + position of a coordinate that is out of bounds, if there is any.
 // Grid: any number of blocks.
 template <class Layout, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     linearize(CoordinateColumns<Layout> columns, long long nnz, Words<Layout> words,
               unsigned long long* __restrict__ first_wrong) {
   const long long stride = static_cast<long long>(gridDim.x) * Threads;

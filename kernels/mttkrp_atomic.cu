@@ -5,7 +5,7 @@ namespace gpualto {
 
 // Grid: any number of blocks in x, a panel of columns in y. `out` is zero before.
 template <class Layout, int Mode, class Value, class T, int Rank, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     mttkrp_atomic(Words<Layout> words, const Value* __restrict__ values, long long nnz,
                   Pointers<const T, Layout::modes> factors, T* __restrict__ out) {
   __shared__ Tile<Layout, T> tiles[Threads / warp_lanes];

@@ -139,7 +139,7 @@ struct CarriedSums {
 
 // Grid: enough groups of lanes for all pieces in x, a panel of columns in y. `out` is zero before.
 template <class Layout, int Mode, class Value, class T, int Rank, class Position, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     mttkrp_deterministic(Words<Layout> words, const Value* __restrict__ values, const Position* __restrict__ order,
                          long long nnz, int length, Pointers<const T, Layout::modes> factors, T* __restrict__ out,
                          long long* __restrict__ carry_rows, T* __restrict__ carries) {
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(Threads)
 }
 
 template <class T, int Rank, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     sum_carries(const long long* __restrict__ rows, const T* __restrict__ sums, long long count, int length,
                 T* __restrict__ out, long long* __restrict__ carry_rows, T* __restrict__ carries) {
   const int panel = static_cast<int>(blockIdx.y);

@@ -12,7 +12,7 @@ struct Segment {
 // Grid: a segment in x, a panel of columns in y. `out` is zero before. Dynamic shared memory: the rows of the widest
 // interval, of one panel each.
 template <class Layout, int Mode, class Value, class T, int Rank, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     mttkrp_staged(Words<Layout> words, const Value* __restrict__ values, const Segment* __restrict__ segments,
                   Pointers<const T, Layout::modes> factors, T* __restrict__ out) {
   constexpr int width = Columns<T, Rank>::panel_width;
