@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from gpualto.backends.cuda.columns import columns_of
 from gpualto.partition import partition
 from tests.gpuhost.build import KernelFault
 from tests.gpuhost.device import Kernels, addresses, c_name, poisoned, words_of
@@ -45,6 +46,7 @@ class Problem:
         self.X = type(X).from_coo(X.coords, rng.standard_normal(X.nnz).astype(dtype), shape)
         self.factors = random_factors(seed, inner, rank, dtype)
         self.rank, self.dtype = rank, np.dtype(dtype)
+        self.columns = columns_of(rank, self.dtype)
         self.rows = inner
         self.small = type(X).from_coo(self.X.coords, self.X.values.astype(np.float64), inner)
 
@@ -60,24 +62,12 @@ class Problem:
         np.testing.assert_allclose(out, self.answer(mode), rtol=tolerance, atol=tolerance * 10)
 
 
-def panels(kernels, problem):
-    """Return how many panels a row is split into, and the columns of each: as in columns.cuh."""
-    vector = math.gcd(16 // problem.dtype.itemsize, problem.rank)
-    vectors = problem.rank // vector
-    best = min(
-        (math.ceil(vectors / (lanes * passes)), lanes * passes, -lanes)
-        for lanes in (1, 2, 4, 8, 16, 32)
-        for passes in [min(math.ceil(vectors / lanes), 4)]
-    )
-    return best[0], problem.rank if best[0] == 1 else best[1] * vector
-
-
 def run_atomic(kernels, problem, mode, seed=0):
     out = np.zeros((problem.rows[mode], problem.rank), problem.dtype)
     T = c_name(problem.dtype)
     kernels.launch(
         f"mttkrp_atomic<Layout, {mode}, {T}, {T}, {problem.rank}, {THREADS}>",
-        (2, panels(kernels, problem)[0]),
+        (2, problem.columns.panels),
         THREADS,
         [addresses(*problem.X.index), *addresses(problem.X.values), np.int64(problem.X.nnz),
          addresses(*problem.factors), *addresses(out)],
@@ -96,15 +86,15 @@ def run_staged(kernels, problem, mode, seed=0, spared=0):
     low = parts.low[:, mode]
     rows = parts.high[:, mode] - low + 1
     segments = np.stack([parts.bounds[:-1], parts.bounds[1:], low, rows], axis=1)
-    count, width = panels(kernels, problem)
+    columns = problem.columns
     kernels.launch(
         f"mttkrp_staged<Layout, {mode}, {T}, {T}, {problem.rank}, {THREADS}>",
-        (len(segments), count),
+        (len(segments), columns.panels),
         THREADS,
         [addresses(*problem.X.index), *addresses(problem.X.values), *addresses(segments),
          addresses(*problem.factors), *addresses(out)],
         {**problem.memory(out), "segments": segments},
-        shared_bytes=int(rows.max()) * width * problem.dtype.itemsize - spared,
+        shared_bytes=int(rows.max()) * columns.panel_width * problem.dtype.itemsize - spared,
         seed=seed,
     )  # fmt: skip
     return out
@@ -114,7 +104,7 @@ def run_deterministic(kernels, problem, mode, seed=0):
     out = np.zeros((problem.rows[mode], problem.rank), problem.dtype)
     T, X = c_name(problem.dtype), problem.X
     order = np.argsort(X.coords[mode], kind="stable").astype(np.uint32)
-    lanes = lanes_of(problem)
+    columns = problem.columns
     expression = f"mttkrp_deterministic<Layout, {mode}, {T}, {T}, {problem.rank}, unsigned, {THREADS}>"
     given = [addresses(*X.index), *addresses(X.values, order)]
     factors, memory = [addresses(*problem.factors)], {**problem.memory(out), "order": order}
@@ -123,7 +113,7 @@ def run_deterministic(kernels, problem, mode, seed=0):
         pieces = math.ceil(count / PIECE)
         carry_rows = poisoned(2 * pieces, np.int64)
         carries = poisoned((2 * pieces, problem.rank), problem.dtype)
-        grid = (max(math.ceil(pieces * lanes / THREADS), 1), panels(kernels, problem)[0])
+        grid = (max(math.ceil(pieces * columns.lanes / THREADS), 1), columns.panels)
         kernels.launch(
             expression,
             grid,
@@ -138,17 +128,6 @@ def run_deterministic(kernels, problem, mode, seed=0):
         given, factors = [*addresses(carry_rows, carries)], []
         memory = {"rows before": carry_rows, "sums before": carries, "out": out}
         count = 2 * pieces
-
-
-def lanes_of(problem):
-    vector = math.gcd(16 // problem.dtype.itemsize, problem.rank)
-    vectors = problem.rank // vector
-    choices = [
-        (math.ceil(vectors / (lanes * passes)), lanes * passes, -lanes)
-        for lanes in (1, 2, 4, 8, 16, 32)
-        for passes in [min(math.ceil(vectors / lanes), 4)]
-    ]
-    return -min(choices)[2]
 
 
 RUNS = {"atomic": run_atomic, "staged": run_staged, "deterministic": run_deterministic}
