@@ -21,6 +21,7 @@ from gpualto.kernels import layout_source, translation_unit
 
 from bench.report import format_table
 from gpualto import AltoEncoding
+from gpualto.io.files import replacing
 
 SHAPES = {
     "nips": (2482, 2862, 14036, 17),
@@ -194,7 +195,8 @@ def write_kernels(path: Path, kernels: Iterable[Kernel]) -> None:
     """Write all figures as JSON, a line for each kernel."""
     lines = ",\n".join(json.dumps(asdict(kernel)) for kernel in kernels)
     head = f'"nvrtc": {json.dumps(version())},\n"options": {json.dumps(OPTIONS)}'
-    path.write_text(f'{{\n{head},\n"kernels": [\n{lines}\n]\n}}\n')
+    with replacing(path) as file:
+        file.write(f'{{\n{head},\n"kernels": [\n{lines}\n]\n}}\n'.encode())
 
 
 # NVRTC ------------------------------------------------------------------------------------------------------

@@ -178,11 +178,15 @@ def check_bounds(coords: Coordinates, shape: tuple[int, ...]) -> None:
         wrong = coordinate > length - 1 if length <= np.iinfo(coordinate.dtype).max else coordinate < 0
         if coordinate.dtype.kind == "i":
             wrong = wrong | (coordinate < 0)
-        position = int(wrong.argmax())
-        raise ValueError(
-            f"coords: mode {mode} has the coordinate {int(coordinate[position])} at position {position}, "
-            f"outside [0, {length})"
-        )
+        raise out_of_bounds(coords, shape, mode, int(wrong.argmax()))
+
+
+def out_of_bounds(coords: Coordinates, shape: tuple[int, ...], mode: int, position: int) -> ValueError:
+    """Return the error that names a coordinate outside `shape`."""
+    return ValueError(
+        f"coords: mode {mode} has the coordinate {int(coords[mode][position])} at position {position}, "
+        f"outside [0, {shape[mode]})"
+    )
 
 
 def as_values(values: Array) -> Array:

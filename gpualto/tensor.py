@@ -13,6 +13,7 @@ import numpy as np
 from gpualto._arrays import (
     Array,
     array_module,
+    as_array,
     as_coordinates,
     as_mode,
     as_values,
@@ -158,7 +159,7 @@ class Tensor:
         >>> Tensor.from_dense(np.eye(3)).nnz
         3
         """
-        dense = array_module(array).asarray(array)
+        dense = as_array(array)
         if dense.ndim == 0:
             raise ValueError("array: a tensor has at least one mode, got a scalar")
         coords = dense.nonzero()

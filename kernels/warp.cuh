@@ -64,24 +64,25 @@ __device__ __forceinline__ bool sum_over_groups(Key key, bool filled, Sum& sum) 
   return filled && !(lane + Lanes < warp_lanes && next_filled && next == key);
 }
 
-template <class Number>
-__device__ __forceinline__ Number warp_minimum(Number value) {
+// The value that `better(other, value)` prefers over all others of the warp, in every lane.
+template <class Number, class Better>
+__device__ __forceinline__ Number warp_best(Number value, Better better) {
 #pragma unroll
   for (int step = warp_lanes / 2; step > 0; step /= 2) {
     const Number other = __shfl_xor_sync(all_lanes, value, step);
-    if (other < value) value = other;
+    if (better(other, value)) value = other;
   }
   return value;
 }
 
 template <class Number>
+__device__ __forceinline__ Number warp_minimum(Number value) {
+  return warp_best(value, [](Number other, Number best) { return other < best; });
+}
+
+template <class Number>
 __device__ __forceinline__ Number warp_maximum(Number value) {
-#pragma unroll
-  for (int step = warp_lanes / 2; step > 0; step /= 2) {
-    const Number other = __shfl_xor_sync(all_lanes, value, step);
-    if (value < other) value = other;
-  }
-  return value;
+  return warp_best(value, [](Number other, Number best) { return best < other; });
 }
 
 }  // namespace gpualto

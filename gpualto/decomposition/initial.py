@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_floats, empty
+from gpualto._arrays import Array, array_module, as_array, as_floats, empty, kind_of
 from gpualto._optional import require
 from gpualto.decomposition.model import CPModel
 from gpualto.tensor import Tensor
@@ -91,10 +91,10 @@ def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Arra
         raise ValueError(f"init: {len(factors)} factors were given for a tensor of {X.ndim} modes")
     copies = []
     for mode, factor in enumerate(factors):
-        array = as_floats(array_module(factor).asarray(factor), f"init: mode {mode}")
+        array = as_floats(as_array(factor), f"init: mode {mode}")
         if array_module(array) is not array_module(X.values):
             raise TypeError(
-                f"init: mode {mode} is a {type(array).__module__} array and the tensor is on {X.device}"
+                f"init: mode {mode} is a {kind_of(array_module(array))} array and the tensor is on {X.device}"
             )
         if array.shape != (X.shape[mode], rank):
             raise ValueError(

@@ -12,6 +12,7 @@ import numpy as np
 from gpualto._arrays import (
     Array,
     array_module,
+    as_array,
     as_coordinates,
     as_floats,
     blocks,
@@ -73,7 +74,7 @@ class CPModel:
     converged: bool = False
 
     def __post_init__(self) -> None:
-        factors = tuple(as_floats(array_module(f).asarray(f), "factors") for f in self.factors)
+        factors = tuple(as_floats(as_array(f), "factors") for f in self.factors)
         if not factors or any(f.ndim != 2 or f.shape[1] != factors[0].shape[1] for f in factors):
             shapes = [f.shape for f in factors]
             raise ValueError(f"factors: expected (length, rank) arrays of one rank, got shapes {shapes}")

@@ -144,9 +144,8 @@ def _as_factor(X: Tensor, factor: Array | None, mode: int) -> Array:
         raise ValueError(f"factors: mode {mode} is None, and only the factor of the computed mode may be")
     array = as_array(factor)
     if array_module(array) is not array_module(X.values):
-        kind, remedy = (
-            ("NumPy", "cupy.asarray(factor)") if array_module(array) is np else ("CuPy", "factor.get()")
-        )
+        kind = kind_of(array_module(array))
+        remedy = "cupy.asarray(factor)" if kind == "NumPy" else "factor.get()"
         raise TypeError(
             f"factors: mode {mode} is a {kind} array and the tensor is on {X.device}; pass {remedy}"
         )

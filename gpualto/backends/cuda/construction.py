@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualto._arrays import Array, Coordinates, array_module, check_bounds
+from gpualto._arrays import Array, Coordinates, array_module, check_bounds, out_of_bounds
 from gpualto.backends.cuda.launching import (
     address,
+    blocks_for,
     c_name,
-    current_device,
     kernel,
     words_parameter,
 )
@@ -46,17 +46,13 @@ def linearize(encoding: AltoEncoding, coords: Coordinates) -> LinearIndex:
     pack = kernel(cupy, encoding, "linearize.cu", f"linearize<Layout, {_THREADS}>")
     parameter = np.array((columns,), np.dtype([("at", _COLUMN, (len(columns),))]))
     pack(
-        (_blocks(cupy, pack, nnz),),
+        (blocks_for(cupy, pack, _THREADS, nnz),),
         (_THREADS,),
         (parameter, np.int64(nnz), words_parameter(index), address(wrong)),
     )
     first = int(wrong[0])
     if first != _NONE_WRONG:
-        mode, position = divmod(first, nnz)
-        raise ValueError(
-            f"coords: mode {mode} has the coordinate {int(coords[mode][position])} at position {position}, "
-            f"outside [0, {encoding.shape[mode]})"
-        )
+        raise out_of_bounds(coords, encoding.shape, *divmod(first, nnz))
     return index
 
 
@@ -81,9 +77,5 @@ def _unpack(
         expression = f"delinearize<Layout, {first}, {count}, {c_name(dtype)}, {_THREADS}>"
         unpack = kernel(cupy, encoding, "delinearize.cu", expression)
         parameters = (words_parameter(index), np.int64(nnz), address(coords))
-        unpack((_blocks(cupy, unpack, nnz),), (_THREADS,), parameters)
+        unpack((blocks_for(cupy, unpack, _THREADS, nnz),), (_THREADS,), parameters)
     return coords
-
-
-def _blocks(cupy: object, function: object, nnz: int) -> int:
-    return min(-(-nnz // _THREADS), current_device(cupy).blocks(function, _THREADS))  # type: ignore[arg-type]

@@ -24,7 +24,6 @@ _modules: dict[Any, Any] = {}
 class Device:
     """What launch shapes depend on."""
 
-    number: int
     multiprocessors: int
     threads: int
     registers: int
@@ -45,12 +44,16 @@ def current_device(cupy: ModuleType) -> Device:
 def _device(cupy: ModuleType, number: int) -> Device:
     attributes = cupy.cuda.Device(number).attributes
     return Device(
-        number,
         attributes["MultiProcessorCount"],
         attributes["MaxThreadsPerMultiProcessor"],
         attributes["MaxRegistersPerMultiprocessor"],
         attributes["MaxSharedMemoryPerBlockOptin"],
     )
+
+
+def blocks_for(cupy: ModuleType, kernel: Any, threads: int, items: int) -> int:
+    """Return how many blocks of a kernel to launch for so many items: no more than run at a time."""
+    return min(-(-items // threads), current_device(cupy).blocks(kernel, threads))
 
 
 def kernel(cupy: ModuleType, encoding: AltoEncoding, file: str, expression: str) -> Any:

@@ -13,6 +13,7 @@ from gpualto.backends.cuda.construction import coordinates_of_mode
 from gpualto.backends.cuda.launching import (
     Device,
     address,
+    blocks_for,
     c_name,
     current_device,
     kernel,
@@ -166,8 +167,7 @@ class _Call:
 def _run_atomic(plan: ModePlan, X: Tensor, call: _Call) -> None:
     expression = f"mttkrp_atomic<Layout, {call.types}, {_ATOMIC_THREADS}>"
     function = kernel(call.cupy, X.encoding, "mttkrp_atomic.cu", expression)
-    blocks = current_device(call.cupy).blocks(function, _ATOMIC_THREADS)
-    grid = (min(-(-X.nnz // _ATOMIC_THREADS), blocks), call.columns.panels)
+    grid = (blocks_for(call.cupy, function, _ATOMIC_THREADS, X.nnz), call.columns.panels)
     function(grid, (_ATOMIC_THREADS,), (call.words, call.values, call.nnz, call.factors, address(call.out)))
 
 
