@@ -6,6 +6,7 @@ from gpualto.decomposition.model import CPModel
 from gpualto.encoding import AltoEncoding
 from gpualto.io import read, write
 from gpualto.ops.mttkrp import mttkrp
+from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
 from gpualto.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -13,10 +14,12 @@ __version__ = "0.1.0"
 __all__ = [
     "AltoEncoding",
     "CPModel",
+    "MttkrpPlan",
     "Tensor",
     "cp_als",
     "datasets",
     "mttkrp",
+    "plan_mttkrp",
     "read",
     "testing",
     "write",

@@ -21,6 +21,9 @@ Coordinates = tuple[Array, ...]
 LARGEST_EXACT_INTEGER = 2**53
 """Integers up to here survive the conversion to float64."""
 
+VECTOR_BYTES = 16
+"""Alignment of the arrays that kernels load and store as vectors; allocators give more."""
+
 _BLOCK = 1 << 14
 _LINE_BYTES = 64
 _DLPACK_CUDA = 2
@@ -39,9 +42,10 @@ def empty(shape: tuple[int, ...], dtype: Any, xp: ModuleType = np) -> Array:
     return raw[start : start + nbytes].view(dtype).reshape(shape)
 
 
-def is_aligned(array: Array) -> bool:
-    """Tell whether an array begins on a cache line."""
-    return int(array.ctypes.data) % _LINE_BYTES == 0
+def is_aligned(array: Array, nbytes: int = _LINE_BYTES) -> bool:
+    """Tell whether an array begins at a multiple of so many bytes, by default on a cache line."""
+    address = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return int(address) % nbytes == 0
 
 
 def array_module(array: Array) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,9 @@ from gpualto.encoding import AltoEncoding, LinearIndex
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
+
+Fill = Callable[[list[Array | None], Array], None]
+"""Fills an output from factors of one type, all contiguous and aligned, apart from each other."""
 
 CHOICE = "GPUALTO_BACKEND"
 """Environment variable: "reference" or "cpu" in place of the choice made here."""
@@ -31,6 +35,11 @@ class Backend(Protocol):
     ) -> None:
         """Fill `out`, C-contiguous and apart from all that is read, with the MTTKRP of a mode."""
 
+    def plan_mttkrp(
+        self, X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+    ) -> Fill:
+        """Return what does the MTTKRP of a mode for a rank and type, with all that can be decided decided."""
+
     def sort_entries(
         self, encoding: AltoEncoding, coords: Coordinates, values: Array
     ) -> tuple[LinearIndex, Array]:
@@ -45,7 +54,7 @@ class Backend(Protocol):
     def describe(self) -> str:
         """Return what this backend is, for reading."""
 
-    def explain(self, X: Tensor, mode: int, rank: int) -> str:
+    def explain(self, X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
         """Return how the MTTKRP of a mode is computed, and why."""
 
 

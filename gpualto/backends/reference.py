@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualto._arrays import Array, Coordinates, blocks
+from gpualto.backends import Fill
 from gpualto.backends.dense import solve_normal_equations
 from gpualto.encoding import AltoEncoding, LinearIndex
 from gpualto.ordering import argsort
@@ -14,7 +15,15 @@ from gpualto.ordering import argsort
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
 
-__all__ = ["delinearize", "describe", "explain", "mttkrp", "solve_normal_equations", "sort_entries"]
+__all__ = [
+    "delinearize",
+    "describe",
+    "explain",
+    "mttkrp",
+    "plan_mttkrp",
+    "solve_normal_equations",
+    "sort_entries",
+]
 
 _SCRATCH_BYTES = 4 * 2**20
 """Scratch of one operation, whatever the number of nonzeros: about the size of a cache."""
@@ -39,12 +48,19 @@ def mttkrp(
         out[...] = result
 
 
+def plan_mttkrp(
+    X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+) -> Fill:
+    """Return the MTTKRP of a mode; there is nothing to decide."""
+    return lambda factors, out: mttkrp(X, factors, mode, out)
+
+
 def describe() -> str:
     """Return what this backend is."""
     return 'NumPy reference; for compiled code: pip install "gpualto[cpu]"'
 
 
-def explain(X: Tensor, mode: int, rank: int) -> str:
+def explain(X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"
 

@@ -9,7 +9,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, empty, kind_of
+from gpualto._arrays import (
+    VECTOR_BYTES,
+    Array,
+    array_module,
+    as_array,
+    as_floats,
+    as_mode,
+    empty,
+    is_aligned,
+    kind_of,
+)
 from gpualto.backends import backend_for
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
@@ -81,12 +91,12 @@ def mttkrp(
     require_tensor(X)
     mode = as_mode(mode, X.ndim)
     xp = array_module(X.values)
-    inputs = _as_inputs(X, factors, mode)
+    inputs = as_inputs(X, factors, mode)
     types = [array.dtype for array in [*inputs.factors, inputs.weights] if array is not None]
     dtype = np.result_type(X.dtype, *types)
     shape = (X.shape[mode], inputs.rank)
     if out is not None:
-        _check_out(out, shape, dtype, xp)
+        check_out(out, shape, dtype, xp)
     result = out if out is not None and _can_be_filled(out, X, inputs) else empty(shape, dtype, xp)
     with annotate("mttkrp"):
         backend_for(X).mttkrp(X, inputs.factors, mode, result, deterministic=deterministic)
@@ -98,14 +108,19 @@ def mttkrp(
     return out
 
 
-def _can_be_filled(out: Array, X: Tensor, inputs: _Inputs) -> bool:
+def _can_be_filled(out: Array, X: Tensor, inputs: Inputs) -> bool:
     """Tell whether `out` is laid out as backends fill it, and shares no memory with what they read."""
     read = [array for array in (*inputs.factors, inputs.weights, X.values) if array is not None]
-    return out.flags.c_contiguous and not any(np.may_share_memory(out, array) for array in read)
+    return is_plain(out) and not any(np.may_share_memory(out, array) for array in read)
+
+
+def is_plain(array: Array) -> bool:
+    """Tell whether the rows of an array follow each other, from an address that vectors can have."""
+    return array.flags.c_contiguous and is_aligned(array, VECTOR_BYTES)
 
 
 @dataclass(frozen=True)
-class _Inputs:
+class Inputs:
     """Checked factors, None in place of the computed mode, their rank, and weights if there are any."""
 
     factors: list[Array | None]
@@ -113,7 +128,8 @@ class _Inputs:
     weights: Array | None
 
 
-def _as_inputs(X: Tensor, factors: Factors, mode: int) -> _Inputs:
+def as_inputs(X: Tensor, factors: Factors, mode: int) -> Inputs:
+    """Return the factors, checked against the tensor."""
     items, weights = _unpack(factors)
     if len(items) != X.ndim:
         raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
@@ -128,7 +144,7 @@ def _as_inputs(X: Tensor, factors: Factors, mode: int) -> _Inputs:
         weights = as_floats(as_array(weights), "weights")
         if weights.shape != (rank,):
             raise ValueError(f"factors: weights of shape {weights.shape} for {rank} columns")
-    return _Inputs(inputs, rank, weights)
+    return Inputs(inputs, rank, weights)
 
 
 def _unpack(factors: Factors) -> tuple[list[Array | None], Array | None]:
@@ -156,7 +172,8 @@ def _as_factor(X: Tensor, factor: Array | None, mode: int) -> Array:
     return as_floats(array, f"factors: mode {mode}")
 
 
-def _check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any], xp: ModuleType) -> None:
+def check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any], xp: ModuleType) -> None:
+    """Raise where `out` cannot take the result."""
     if not isinstance(out, xp.ndarray) or out.dtype != dtype:
         raise TypeError(
             f"out: expected a {kind_of(xp)} array of {dtype}, got {getattr(out, 'dtype', type(out).__name__)}"

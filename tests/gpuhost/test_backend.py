@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpualto
-from gpualto.backends.cuda.plan import plan_mode, run_plan
+from gpualto.backends.cuda.plan import plan_mode, prepare
 from tests.cases import case
 from tests.gpuhost import standin
 from tests.oracle import random_factors, random_tensor
@@ -157,8 +157,8 @@ class TestMttkrp:
         plan = plan_mode(there, 1, 16, X.dtype, strategy)
         assert strategy in str(plan)
         assert len(plan.reason) > 10
-        out = cupy.zeros((20, 16))
-        run_plan(plan, there, [cupy.asarray(factor) for factor in factors], out)
+        out = cupy.full((20, 16), np.nan)
+        prepare(plan, there, 16, X.dtype)([cupy.asarray(factor) for factor in factors], out)
         np.testing.assert_allclose(out.get(), X.mttkrp(factors, 1), rtol=1e-9, atol=1e-9)
 
     def test_the_strategy_follows_from_reuse(self, cupy):
@@ -207,6 +207,50 @@ class TestMttkrp:
             gpualto.Tensor.from_coo(X.coords, cupy.asarray(X.values), X.shape)
         with pytest.raises(TypeError, match="expected a CuPy array"):
             X.to_device("cuda").mttkrp([cupy.asarray(f) for f in factors], 0, out=np.zeros((4, 2)))
+
+    def test_an_output_that_vectors_cannot_be_written_to(self, cupy):
+        X = random_tensor(1, (6, 5, 4), 40, np.float32)
+        factors = random_factors(1, X.shape, 4, np.float32)
+        out = cupy.zeros(25, np.float32)[1:].reshape(6, 4)
+        X.to_device("cuda").mttkrp([cupy.asarray(f) for f in factors], 0, out=out)
+        np.testing.assert_allclose(out.get(), X.mttkrp(factors, 0), rtol=1e-5)
+
+
+class TestPlan:
+    @pytest.mark.parametrize("deterministic", [False, True])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_calls_queue_kernels_and_nothing_else(self, cupy, dtype, deterministic):
+        X = random_tensor(1, (3, 200, 90), 900, dtype)
+        factors = random_factors(1, X.shape, 8, dtype)
+        there = [cupy.asarray(factor) for factor in factors]
+        plan = gpualto.plan_mttkrp(X.to_device("cuda"), 8, deterministic=deterministic)
+        assert ("deterministic" in str(plan)) == deterministic
+        for mode in range(3):
+            out = cupy.full((X.shape[mode], 8), np.nan, dtype)
+            standin.counts.clear()
+            assert plan(there, mode, out) is out
+            assert not standin.counts
+            np.testing.assert_allclose(out.get(), X.mttkrp(factors, mode), rtol=1e-3, atol=1e-4)
+
+    def test_plans_that_share_a_kernel_keep_their_shared_memory(self, cupy):
+        shape, factors = (900, 3, 4), random_factors(1, (900, 3, 4), 2)
+        there = [cupy.asarray(factor) for factor in factors]
+        wide, narrow = (random_tensor(1, shape, nnz) for nnz in (9000, 20))
+        plans = [
+            prepare(plan_mode(X, 0, 2, X.dtype, "staged"), X, 2, X.dtype)
+            for X in (wide.to_device("cuda"), narrow.to_device("cuda"))
+        ]
+        for X, fill in zip((wide, narrow), plans, strict=True):
+            out = cupy.zeros((900, 2))
+            fill(there, out)
+            np.testing.assert_allclose(out.get(), X.mttkrp(factors, 0))
+
+    def test_an_empty_tensor(self, cupy):
+        X = gpualto.Tensor.from_coo(cupy.zeros((2, 0), np.int64), cupy.zeros(0), (2, 3))
+        plan = gpualto.plan_mttkrp(X, 2)
+        assert "no nonzeros" in str(plan)
+        out = plan([None, cupy.ones((3, 2))], 0, cupy.ones((2, 2)))
+        assert not out.get().any()
 
 
 class TestCpAls:

@@ -296,6 +296,12 @@ def test_wild_pointer_and_division_by_zero(unchecked):
         run(unchecked, "divide", 1, 1, np.ones(1, np.int32), np.int32(0))
 
 
+def test_a_vector_that_is_not_aligned(unchecked):
+    values, scaled = aligned(300, np.float32)[1:257], aligned(256, np.float32)
+    with pytest.raises(KernelFault, match="not aligned"):
+        run(unchecked, "scale_packs<float>", 2, 32, values, scaled, np.float32(3))
+
+
 # Faults that the checker finds.
 
 

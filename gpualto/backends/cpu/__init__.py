@@ -9,6 +9,7 @@ import numba
 import numpy as np
 
 from gpualto._arrays import Array, empty, is_aligned
+from gpualto.backends import Fill
 from gpualto.backends.cpu import bits, kernels, threads
 from gpualto.backends.cpu.construction import delinearize, sort_entries
 from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
@@ -22,6 +23,7 @@ __all__ = [
     "describe",
     "explain",
     "mttkrp",
+    "plan_mttkrp",
     "run_plan",
     "solve_normal_equations",
     "sort_entries",
@@ -38,11 +40,17 @@ def mttkrp(
     X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
 ) -> None:
     """Fill `out`: see `gpualto.backends.reference.mttkrp`; sums are of the type of `out`."""
-    rank = out.shape[1]
-    if X.nnz == 0 or out.size == 0:
-        out[...] = 0
-        return
-    run_plan(plan_mode(X, mode, rank, deterministic=deterministic), X, factors, out)
+    plan_mttkrp(X, mode, out.shape[1], out.dtype, deterministic=deterministic)(factors, out)
+
+
+def plan_mttkrp(
+    X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+) -> Fill:
+    """Return the MTTKRP of a mode, planned."""
+    if X.nnz == 0 or rank == 0:
+        return lambda factors, out: out.fill(0)
+    plan = plan_mode(X, mode, rank, deterministic=deterministic)
+    return lambda factors, out: run_plan(plan, X, factors, out)
 
 
 def describe() -> str:
@@ -51,9 +59,9 @@ def describe() -> str:
     return f"compiled by Numba {numba.__version__}, {threads.count()} threads, bits by {decoding}"
 
 
-def explain(X: Tensor, mode: int, rank: int) -> str:
+def explain(X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
     """Return the strategy of a mode and the reason for it."""
-    return str(plan_mode(X, mode, rank))
+    return str(plan_mode(X, mode, rank, deterministic=deterministic))
 
 
 def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array) -> None:

@@ -6,17 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module
+from gpualto._arrays import VECTOR_BYTES, Array, array_module, is_aligned
+from gpualto.backends import Fill
 from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
-from gpualto.backends.cuda.plan import plan_mode, run_plan
+from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
 
-__all__ = ["delinearize", "describe", "explain", "mttkrp", "solve_normal_equations", "sort_entries"]
-
-_VECTOR_BYTES = 16
+__all__ = [
+    "delinearize",
+    "describe",
+    "explain",
+    "mttkrp",
+    "plan_mttkrp",
+    "solve_normal_equations",
+    "sort_entries",
+]
 
 
 def mttkrp(
@@ -26,12 +33,23 @@ def mttkrp(
 
     Asynchronous once the mode is planned: nothing is read back.
     """
-    out.fill(0)
-    if X.nnz == 0 or out.size == 0:
+    if out.size == 0:
         return
     inputs = [None if factor is None else _as_rows(factor, out.dtype) for factor in factors]
-    plan = plan_mode(X, mode, out.shape[1], out.dtype, "deterministic" if deterministic else None)
-    run_plan(plan, X, inputs, out)
+    plan_mttkrp(X, mode, out.shape[1], out.dtype, deterministic=deterministic)(inputs, out)
+
+
+def plan_mttkrp(
+    X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+) -> Fill:
+    """Return what fills an output from factors of this rank and type, by kernel launches and nothing else."""
+    return prepare(_plan_mode(X, mode, rank, dtype, deterministic), X, rank, dtype)
+
+
+def _plan_mode(
+    X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], deterministic: bool
+) -> ModePlan:
+    return plan_mode(X, mode, rank, dtype, "deterministic" if deterministic else None)
 
 
 def describe() -> str:
@@ -39,12 +57,12 @@ def describe() -> str:
     return "CUDA kernels by CuPy"
 
 
-def explain(X: Tensor, mode: int, rank: int) -> str:
+def explain(X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
     """Return the strategy of a mode and the reason for it."""
-    return str(plan_mode(X, mode, rank, X.dtype))
+    return str(_plan_mode(X, mode, rank, X.dtype, deterministic))
 
 
 def _as_rows(factor: Array, dtype: np.dtype[np.floating]) -> Array:
     """Return a factor as contiguous rows of a type that vectors can be read from."""
     rows = array_module(factor).ascontiguousarray(factor, dtype)
-    return rows if rows.data.ptr % _VECTOR_BYTES == 0 else rows.copy()
+    return rows if is_aligned(rows, VECTOR_BYTES) else rows.copy()

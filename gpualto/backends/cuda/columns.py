@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpualto._arrays import VECTOR_BYTES
+
 _MOST_PASSES = 4
-_VECTOR_BYTES = 16
 _LANES = (32, 16, 8, 4, 2, 1)
 
 
@@ -41,7 +42,7 @@ def columns_of(rank: int, dtype: np.dtype[np.floating]) -> Columns:
     >>> columns_of(300, np.dtype(np.float64))
     Columns(lanes=32, panels=2, panel_width=256)
     """
-    vector = math.gcd(_VECTOR_BYTES // dtype.itemsize, rank)
+    vector = math.gcd(VECTOR_BYTES // dtype.itemsize, rank)
     vectors = rank // vector
 
     def shape(lanes: int) -> tuple[int, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpualto._arrays import Array, array_module
+from gpualto.backends import Fill
 from gpualto.backends.cuda.columns import columns_of
 from gpualto.backends.cuda.construction import coordinates_of_mode
 from gpualto.backends.cuda.launching import (
@@ -84,6 +86,8 @@ def _make_plan(
 ) -> ModePlan:
     if strategy not in (None, *STRATEGIES):
         raise ValueError(f"strategy: expected one of {STRATEGIES}, got {strategy!r}")
+    if X.nnz == 0:
+        return ModePlan(mode, strategy or "atomic", "there are no nonzeros")
     if strategy == "deterministic":
         return ModePlan(mode, strategy, "nonzeros by output row", order=_order(X, mode))
     device = current_device(array_module(X.values))
@@ -144,62 +148,112 @@ def _order(X: Tensor, mode: int) -> Array:
     return order.astype(np.uint32 if X.nnz <= 2**32 else np.int64)
 
 
-def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array) -> None:
-    """Fill `out`, which is zero, by launches on the current stream."""
-    launch = {"staged": _run_staged, "atomic": _run_atomic, "deterministic": _run_deterministic}
-    launch[plan.strategy](plan, X, _Call(X, plan.mode, factors, out))
+def prepare(plan: ModePlan, X: Tensor, rank: int, dtype: np.dtype[np.floating]) -> Fill:
+    """Return what fills an output by launches on the current stream: kernels compiled, scratch allocated."""
+    if X.nnz == 0:
+        return lambda factors, out: out.fill(0)
+    makers = {
+        "staged": _staged_launch,
+        "atomic": _atomic_launch,
+        "deterministic": _deterministic_launches,
+    }
+    launch = makers[plan.strategy](plan, _Given(X, plan.mode, rank, dtype))
+
+    def fill(factors: list[Array | None], out: Array) -> None:
+        out.fill(0)
+        launch(pointers([np.uint64(0) if f is None else address(f) for f in factors]), address(out))
+
+    return fill
 
 
-class _Call:
-    """What the kernels of all strategies are given."""
+_Launch = Callable[[Array, np.uint64], None]
+"""What is left to be given: the addresses of the factors, and that of the output."""
 
-    def __init__(self, X: Tensor, mode: int, factors: list[Array | None], out: Array) -> None:
+
+class _Given:
+    """What the kernels of all strategies are given; keeps the arrays alive that they are told of."""
+
+    def __init__(self, X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating]) -> None:
         self.cupy = array_module(X.values)
-        self.out, self.rank, self.dtype = out, out.shape[1], out.dtype
-        self.columns = columns_of(self.rank, out.dtype)
-        self.types = f"{mode}, {c_name(X.dtype)}, {c_name(out.dtype)}, {self.rank}"
+        self.X, self.rank, self.dtype = X, rank, dtype
+        self.columns = columns_of(rank, dtype)
+        self.types = f"{mode}, {c_name(X.dtype)}, {c_name(dtype)}, {rank}"
         self.words = words_parameter(X.index)
         self.values = address(X.values)
         self.nnz = np.int64(X.nnz)
-        self.factors = pointers([np.uint64(0) if f is None else address(f) for f in factors])
+
+    def kernel(self, file: str, expression: str) -> Any:
+        return kernel(self.cupy, self.X.encoding, file, expression)
 
 
-def _run_atomic(plan: ModePlan, X: Tensor, call: _Call) -> None:
-    expression = f"mttkrp_atomic<Layout, {call.types}, {_ATOMIC_THREADS}>"
-    function = kernel(call.cupy, X.encoding, "mttkrp_atomic.cu", expression)
-    grid = (blocks_for(call.cupy, function, _ATOMIC_THREADS, X.nnz), call.columns.panels)
-    function(grid, (_ATOMIC_THREADS,), (call.words, call.values, call.nnz, call.factors, address(call.out)))
+def _atomic_launch(plan: ModePlan, given: _Given) -> _Launch:
+    function = given.kernel("mttkrp_atomic.cu", f"mttkrp_atomic<Layout, {given.types}, {_ATOMIC_THREADS}>")
+    grid = (blocks_for(given.cupy, function, _ATOMIC_THREADS, given.X.nnz), given.columns.panels)
+
+    def launch(factors: Array, out: np.uint64) -> None:
+        function(grid, (_ATOMIC_THREADS,), (given.words, given.values, given.nnz, factors, out))
+
+    return launch
 
 
-def _run_staged(plan: ModePlan, X: Tensor, call: _Call) -> None:
+def _staged_launch(plan: ModePlan, given: _Given) -> _Launch:
     assert plan.staging is not None
-    expression = f"mttkrp_staged<Layout, {call.types}, {_STAGED_THREADS}>"
-    function = kernel(call.cupy, X.encoding, "mttkrp_staged.cu", expression)
-    shared = plan.staging.most_rows * call.columns.panel_width * call.dtype.itemsize
-    function.max_dynamic_shared_size_bytes = shared
+    function = given.kernel("mttkrp_staged.cu", f"mttkrp_staged<Layout, {given.types}, {_STAGED_THREADS}>")
     segments = plan.staging.segments
-    parameters = (call.words, call.values, address(segments), call.factors, address(call.out))
-    function((len(segments), call.columns.panels), (_STAGED_THREADS,), parameters, shared_mem=shared)
+    grid = (len(segments), given.columns.panels)
+    shared = plan.staging.most_rows * given.columns.panel_width * given.dtype.itemsize
+    # The kernel may serve another plan that needs more.
+    function.max_dynamic_shared_size_bytes = max(shared, function.max_dynamic_shared_size_bytes)
+
+    def launch(factors: Array, out: np.uint64) -> None:
+        parameters = (given.words, given.values, address(segments), factors, out)
+        function(grid, (_STAGED_THREADS,), parameters, shared_mem=shared)
+
+    return launch
 
 
-def _run_deterministic(plan: ModePlan, X: Tensor, call: _Call) -> None:
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """One round of the deterministic sum: how many items it takes, and where it leaves what pieces carry."""
+
+    count: int
+    rows: Array
+    sums: Array
+
+
+def _deterministic_launches(plan: ModePlan, given: _Given) -> _Launch:
     """Sum pieces of nonzeros, then pieces of what they carry, until there is one piece."""
     assert plan.order is not None
-    first = f"mttkrp_deterministic<Layout, {call.types}, {c_name(plan.order.dtype)}, {_SUM_THREADS}>"
-    level = f"sum_carries<{c_name(call.dtype)}, {call.rank}, {_SUM_THREADS}>"
-    function = kernel(call.cupy, X.encoding, "mttkrp_deterministic.cu", first)
-    given: tuple[Any, ...] = (call.words, call.values, address(plan.order))
-    more: tuple[Any, ...] = (call.factors,)
-    kept = []  # a level reads what the one before wrote: the pool must not hand it out again yet
-    count = X.nnz
+    order = plan.order
+    file = "mttkrp_deterministic.cu"
+    first = given.kernel(
+        file, f"mttkrp_deterministic<Layout, {given.types}, {c_name(order.dtype)}, {_SUM_THREADS}>"
+    )
+    next_one = given.kernel(file, f"sum_carries<{c_name(given.dtype)}, {given.rank}, {_SUM_THREADS}>")
+    levels = _levels(given)
+
+    def launch(factors: Array, out: np.uint64) -> None:
+        function: Any = first
+        items: tuple[Any, ...] = (given.words, given.values, address(order))
+        more: tuple[Any, ...] = (factors,)
+        for level in levels:
+            groups = len(level.rows) // 2 * given.columns.lanes
+            grid = (-(-groups // _SUM_THREADS), given.columns.panels)
+            targets = (out, address(level.rows), address(level.sums))
+            parameters = (*items, np.int64(level.count), np.int32(_PIECE), *more, *targets)
+            function(grid, (_SUM_THREADS,), parameters)
+            function, items, more = next_one, targets[1:], ()
+
+    return launch
+
+
+def _levels(given: _Given) -> list[_Level]:
+    """Allocate what all levels carry: each reads what the one before wrote, so none may share memory."""
+    levels = []
+    count = given.X.nnz
     while count:
-        pieces = -(-count // _PIECE)
-        rows = call.cupy.empty(2 * pieces, np.int64)
-        sums = call.cupy.empty((2 * pieces, call.rank), call.dtype)
-        kept += [rows, sums]
-        grid = (-(-pieces * call.columns.lanes // _SUM_THREADS), call.columns.panels)
-        targets = (address(call.out), address(rows), address(sums))
-        function(grid, (_SUM_THREADS,), (*given, np.int64(count), np.int32(_PIECE), *more, *targets))
-        function = kernel(call.cupy, X.encoding, "mttkrp_deterministic.cu", level)
-        given, more = (address(rows), address(sums)), ()
-        count = 2 * pieces if pieces > 1 else 0
+        carried = 2 * -(-count // _PIECE)
+        rows = given.cupy.empty(carried, np.int64)
+        levels.append(_Level(count, rows, given.cupy.empty((carried, given.rank), given.dtype)))
+        count = carried if carried > 2 else 0
+    return levels

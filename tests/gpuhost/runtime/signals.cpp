@@ -19,7 +19,7 @@ void handle_signal(int number, siginfo_t* info, void*) {
   char text[96];
   switch (number) {
     case SIGFPE: std::snprintf(text, sizeof text, "integer division by zero"); break;
-    case SIGILL: std::snprintf(text, sizeof text, "trap"); break;
+    case SIGILL: std::snprintf(text, sizeof text, "trap, or access that is not aligned"); break;
     default: std::snprintf(text, sizeof text, "access that the machine refuses at address %p", info->si_addr);
   }
   set_fault_message(std::string(text) + " by " + name_of(*running));
