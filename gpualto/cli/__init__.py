@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
-from gpualto.cli import check, convert, cpd, demo, info
+from gpualto.cli import check, convert, cpd, demo, info, warmup
 from gpualto.cli.arguments import EXIT_INTERRUPTED, Parser
 
 EXIT_ERROR = 2
@@ -63,6 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gpualto {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (demo, info, cpd, check, convert):
+    for command in (demo, info, cpd, check, convert, warmup):
         command.add_to(commands)
     return parser

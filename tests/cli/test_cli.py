@@ -42,7 +42,7 @@ def test_the_demo_shows_each_component_by_its_labels(run):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], *([c, "--help"] for c in ("cpd", "info", "check", "convert", "demo"))]
+    "arguments", [["--help"], *([c, "--help"] for c in ("cpd", "info", "check", "convert", "demo", "warmup"))]
 )
 def test_help_has_examples(run, capsys, arguments):
     with pytest.raises(SystemExit) as stop:

@@ -195,6 +195,19 @@ class RawKernel:
         self.library.launch(self.name, grid, block, args, shared_bytes=shared_mem, seed=RawKernel.seed)
 
 
+class Generator:
+    """Random numbers on the device."""
+
+    def __init__(self, seed: int) -> None:
+        self._host = np.random.default_rng(seed)
+
+    def random(self, size: Any) -> ndarray:
+        return wrap(self._host.random(size))
+
+    def integers(self, low: int, high: int, size: Any) -> ndarray:
+        return wrap(self._host.integers(low, high, size))
+
+
 def asarray(array: Any, dtype: Any = None) -> ndarray:
     """Return an array on the device; NumPy arrays are copied to it."""
     if hasattr(array, "__cuda_array_interface__"):  # shares the memory
@@ -217,7 +230,8 @@ def make_module() -> ModuleType:
         asnumpy=lambda array: array.get(),
         RawModule=RawModule,
         cuda=SimpleNamespace(Device=Device, is_available=lambda: True, Stream=nullcontext),
-        linalg=SimpleNamespace(norm=_function(np.linalg.norm)),
+        linalg=SimpleNamespace(norm=_function(np.linalg.norm), solve=_function(np.linalg.solve)),
+        random=SimpleNamespace(default_rng=Generator),
     )
     return module
 

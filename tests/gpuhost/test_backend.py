@@ -1,6 +1,5 @@
 """The public interface on device arrays equals the reference: CuPy by its stand-in, kernels by the host build."""
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,14 +12,6 @@ from tests.gpuhost import standin
 from tests.oracle import random_factors, random_tensor
 
 SHAPES = [(6, 30), (7, 1, 300), (30, 20, 9, 4), (2**13, 2**12, 2**11, 2**10, 2**11, 2**9)]
-
-
-@pytest.fixture
-def cupy(monkeypatch):
-    module = standin.make_module()
-    monkeypatch.setitem(sys.modules, "cupy", module)
-    standin.counts.clear()
-    return module
 
 
 def device_tensor(cupy, X):
