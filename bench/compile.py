@@ -204,9 +204,10 @@ def write_kernels(path: Path, kernels: Iterable[Kernel]) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program: what the compiler printed, and the names of its kernels in the binary."""
+    """A compiled program: what the compiler printed, the binary, and the names of its kernels there."""
 
     log: str
+    binary: bytes
     lowered_names: list[str]
 
 
@@ -241,20 +242,21 @@ def compile_program(source: str, expressions: Sequence[str], architecture: int) 
             _check(nvrtc.nvrtcAddNameExpression(program, expression.encode()))
         options = [option.encode() for option in (*OPTIONS, f"-arch=sm_{architecture}")]
         status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-        log = _log(program)
+        log = _output(program, "ProgramLog").value.decode()
         if status:
             raise CompileError(f"sm_{architecture}: {log}")
-        return Program(log, [_lowered_name(program, expression) for expression in expressions])
+        lowered_names = [_lowered_name(program, expression) for expression in expressions]
+        return Program(log, _output(program, "CUBIN").raw, lowered_names)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _log(program: ctypes.c_void_p) -> str:
+def _output(program: ctypes.c_void_p, kind: str) -> ctypes.Array[ctypes.c_char]:
     size = ctypes.c_size_t()
-    _check(_nvrtc().nvrtcGetProgramLogSize(program, ctypes.byref(size)))
-    text = ctypes.create_string_buffer(size.value)
-    _check(_nvrtc().nvrtcGetProgramLog(program, text))
-    return text.value.decode()
+    _check(getattr(_nvrtc(), f"nvrtcGet{kind}Size")(program, ctypes.byref(size)))
+    content = ctypes.create_string_buffer(size.value)
+    _check(getattr(_nvrtc(), f"nvrtcGet{kind}")(program, content))
+    return content
 
 
 def _lowered_name(program: ctypes.c_void_p, expression: str) -> str:

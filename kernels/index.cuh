@@ -49,37 +49,30 @@ constexpr Word without_first_run(Word mask) {
   return mask & ~(low_ones(run_length(mask)) << lowest_bit(mask));
 }
 
-// Collects the bits of `word` that `Mask` selects into the low bits of the result.
+// Collects the bits of `word` that `Mask` selects into the bits of the result from `Place` on. Each run goes straight
+// to its place: shifted by a constant, then masked and merged in one operation.
 //
 //   gather_bits<0x34>(0b101010) == 0b100     // bits 2, 4 and 5 of the word are 0, 0 and 1
-template <Word Mask>
+template <Word Mask, int Place = 0>
 GPUALTO_FUNCTION Coordinate gather_bits(Word word) {
   if constexpr (Mask == 0) {
     return 0;
   } else {
     constexpr int length = run_length(Mask);
-    const Coordinate run = (word >> lowest_bit(Mask)) & low_ones(length);
-    if constexpr (without_first_run(Mask) == 0) {
-      return run;
-    } else {
-      return run | gather_bits<without_first_run(Mask)>(word) << length;
-    }
+    const Coordinate run = (word >> (lowest_bit(Mask) - Place)) & (low_ones(length) << Place);
+    return run | gather_bits<without_first_run(Mask), Place + length>(word);
   }
 }
 
-// Spreads the low bits of `coordinate` to the places that `Mask` selects: the inverse of gather_bits.
-template <Word Mask>
+// Spreads the bits of `coordinate` from `Place` on to those that `Mask` selects: the inverse of gather_bits.
+template <Word Mask, int Place = 0>
 GPUALTO_FUNCTION Word scatter_bits(Coordinate coordinate) {
   if constexpr (Mask == 0) {
     return 0;
   } else {
     constexpr int length = run_length(Mask);
-    const Word run = (coordinate & low_ones(length)) << lowest_bit(Mask);
-    if constexpr (without_first_run(Mask) == 0) {
-      return run;
-    } else {
-      return run | scatter_bits<without_first_run(Mask)>(coordinate >> length);
-    }
+    const Word run = (coordinate << (lowest_bit(Mask) - Place)) & (low_ones(length) << lowest_bit(Mask));
+    return run | scatter_bits<without_first_run(Mask), Place + length>(coordinate);
   }
 }
 

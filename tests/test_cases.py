@@ -5,7 +5,6 @@ import re
 from tests.cases import CASES, TESTS
 
 WAITING = {
-    "stream": "the CUDA backend",
     "missing-error": "decompositions with missing data",
     "cp-seed": "named by behaviour: decomposition/test_als.py, TestSeeds",
     "cp-normalize": "named by behaviour: decomposition/test_als.py, TestHardInputs",

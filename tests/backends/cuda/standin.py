@@ -7,7 +7,7 @@ functions and methods that CuPy has, and counts what would wait for a device or 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,7 @@ FUNCTIONS = """
     zeros_like
 """.split()  # noqa: SIM905
 METHODS = """
-    all any argmax argsort astype copy cumsum diagonal dot fill max min nonzero ravel reshape searchsorted sum
+    all any argmax argsort astype copy cumsum diagonal dot max min nonzero ravel reshape searchsorted sum
     transpose view
 """.split()  # noqa: SIM905
 PROTOCOL = {
@@ -61,6 +61,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     strides = property(lambda self: self._host.strides)
     flags = property(lambda self: self._host.flags)
     data = property(lambda self: SimpleNamespace(ptr=self._host.ctypes.data))
+    __cuda_array_interface__ = property(lambda self: self._host.__array_interface__)
     device = property(lambda self: Device(0))
     T = property(lambda self: ndarray(self._host.T))
 
@@ -72,7 +73,11 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
 
     # What reads from it ---------------------------------------------------------------------------------------
 
+    def __dlpack__(self) -> np.ndarray:
+        return self._host
+
     def get(self) -> np.ndarray:
+        refuse_while_captured("a read")
         counts["reads"] += 1
         return self._host.copy()
 
@@ -104,6 +109,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._host[unwrap(key)] = unwrap(value)
+
+    def fill(self, value: Any) -> None:
+        submit(lambda: self._host.fill(unwrap(value)))
 
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
@@ -139,6 +147,7 @@ def unwrap(item: Any) -> Any:
 def wrap(result: Any) -> Any:
     """Return NumPy's results, scalars included, as arrays on the device."""
     if isinstance(result, (np.ndarray, np.generic)):
+        refuse_while_captured("an allocation")
         counts["arrays"] += 1
         return ndarray(np.asarray(result))
     if isinstance(result, (tuple, list)):
@@ -161,11 +170,65 @@ class Device:
             raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
         self.id = number
 
+    def synchronize(self) -> None:
+        refuse_while_captured("a wait")
+
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+class Stream:
+    """A stream; while it is captured, what would be queued is kept, and nothing may be waited for."""
+
+    captured: list[Callable[[], None]] | None = None
+
+    def __init__(self, *, non_blocking: bool = False) -> None:
+        pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin_capture(self) -> None:
+        Stream.captured = []
+
+    def end_capture(self) -> Graph:
+        assert Stream.captured is not None
+        graph, Stream.captured = Graph(Stream.captured), None
+        return graph
+
+    def synchronize(self) -> None:
+        refuse_while_captured("a wait")
+
+
+class Graph:
+    """Work that was captured."""
+
+    def __init__(self, work: list[Callable[[], None]]) -> None:
+        self.work = work
+
+    def launch(self, stream: Stream) -> None:
+        for item in self.work:
+            item()
+
+
+def submit(item: Callable[[], None]) -> None:
+    """Do what CuPy would queue, or keep it where the stream is captured."""
+    if Stream.captured is None:
+        item()
+    else:
+        Stream.captured.append(item)
+
+
+def refuse_while_captured(what: str) -> None:
+    """Fail as CUDA does for what cannot be part of a graph."""
+    if Stream.captured is not None:
+        raise RuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while a stream is captured")
 
 
 class RawModule:
@@ -192,7 +255,11 @@ class RawKernel:
         assert shared_mem <= self.max_dynamic_shared_size_bytes
         for argument in args:  # CuPy passes NumPy arrays by value only where they hold one item
             assert not isinstance(argument, np.ndarray) or argument.size == 1
-        self.library.launch(self.name, grid, block, args, shared_bytes=shared_mem, seed=RawKernel.seed)
+        submit(
+            lambda: self.library.launch(
+                self.name, grid, block, args, shared_bytes=shared_mem, seed=RawKernel.seed
+            )
+        )
 
 
 class Generator:
@@ -210,7 +277,7 @@ class Generator:
 
 def asarray(array: Any, dtype: Any = None) -> ndarray:
     """Return an array on the device; NumPy arrays are copied to it."""
-    if hasattr(array, "__cuda_array_interface__"):  # shares the memory
+    if hasattr(array, "__cuda_array_interface__") and not isinstance(array, ndarray):  # shares the memory
         return ndarray(np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__)))
     if isinstance(array, ndarray):
         return array if dtype in (None, array.dtype) else array.astype(dtype)
@@ -226,10 +293,10 @@ def make_module() -> ModuleType:
         ndarray=ndarray,
         asarray=asarray,
         array=asarray,
-        from_dlpack=lambda item: ndarray(np.asarray(item.host)),
+        from_dlpack=lambda item: ndarray(item.__dlpack__()),
         asnumpy=lambda array: array.get(),
         RawModule=RawModule,
-        cuda=SimpleNamespace(Device=Device, is_available=lambda: True, Stream=nullcontext),
+        cuda=SimpleNamespace(Device=Device, is_available=lambda: True, Stream=Stream),
         linalg=SimpleNamespace(norm=_function(np.linalg.norm), solve=_function(np.linalg.solve)),
         random=SimpleNamespace(default_rng=Generator),
     )

@@ -1,4 +1,4 @@
-"""The public interface on device arrays equals the reference: CuPy by its stand-in, kernels by the host build."""
+"""The public interface on device arrays equals the reference: by the stand-in on the host build, and on devices."""
 
 from types import SimpleNamespace
 
@@ -7,8 +7,8 @@ import pytest
 
 import gpualto
 from gpualto.backends.cuda.plan import plan_mode, prepare
+from tests.backends.cuda import standin
 from tests.cases import case
-from tests.gpuhost import standin
 from tests.oracle import random_factors, random_tensor
 
 SHAPES = [(6, 30), (7, 1, 300), (30, 20, 9, 4), (2**13, 2**12, 2**11, 2**10, 2**11, 2**9)]
@@ -61,8 +61,8 @@ class TestConstruction:
         out = X.mttkrp([cupy.ones((n, 2)) for n in X.shape], 0)
         assert (X.nnz, out.get().tolist()) == (0, [[0.0, 0.0]] * 2)
 
-    def test_one_number_is_read_back(self, cupy):
-        coords, values = cupy.asarray([[1, 0, 1], [3, 2, 1]]), cupy.asarray([0.25, 1.0, 0.5])
+    def test_one_number_is_read_back(self, standin_cupy):
+        coords, values = standin_cupy.asarray([[1, 0, 1], [3, 2, 1]]), standin_cupy.asarray([0.25, 1.0, 0.5])
         standin.counts.clear()
         gpualto.backends.cuda.sort_entries(gpualto.AltoEncoding((2, 4)), tuple(coords), values)
         assert standin.counts["reads"] == 1
@@ -71,32 +71,36 @@ class TestConstruction:
 class ByInterface:
     """An array of another package that offers __cuda_array_interface__."""
 
-    def __init__(self, host):
-        self.host = host
-        self.shape = host.shape
-        self.__cuda_array_interface__ = host.__array_interface__
+    def __init__(self, array):
+        self.array = array
+        self.shape = array.shape
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 
 class ByDlpack:
     """An array of another package that offers DLPack."""
 
-    def __init__(self, host):
-        self.host = host
-        self.shape = host.shape
+    def __init__(self, array):
+        self.array = array
+        self.shape = array.shape
 
     def __dlpack_device__(self):
         return (2, 0)
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
 
 
 class TestArraysOfOtherPackages:
     @pytest.mark.parametrize("kind", [ByInterface, ByDlpack])
     def test_coordinates_values_and_factors(self, cupy, kind):
         desired = random_tensor(0, (4, 5), 12)
-        X = gpualto.Tensor.from_coo([kind(c) for c in desired.coords], kind(desired.values), (4, 5))
+        coords, values = cupy.asarray(desired.coords), cupy.asarray(desired.values)
+        X = gpualto.Tensor.from_coo([kind(c) for c in coords], kind(values), (4, 5))
         assert X.device == "cuda:0"
         assert to_host(X) == desired
         factors = random_factors(0, (4, 5), 2)
-        out = X.mttkrp([kind(factor) for factor in factors], 0)
+        out = X.mttkrp([kind(cupy.asarray(factor)) for factor in factors], 0)
         np.testing.assert_allclose(out.get(), desired.mttkrp(factors, 0))
 
     def test_sparse_matrices_with_rows_and_columns(self, cupy):
@@ -158,23 +162,36 @@ class TestMttkrp:
         assert plan_mode(much, 0, 8, much.dtype).strategy == "staged"
         assert plan_mode(little, 0, 8, little.dtype).strategy == "atomic"
 
-    def test_nothing_is_read_back_once_planned(self, cupy):
+    def test_nothing_is_read_back_once_planned(self, standin_cupy):
         X = random_tensor(1, (30, 20, 9), 300).to_device("cuda")
-        factors = [cupy.asarray(factor) for factor in random_factors(1, X.shape, 8)]
+        factors = [standin_cupy.asarray(factor) for factor in random_factors(1, X.shape, 8)]
         for deterministic in (False, True):
             X.mttkrp(factors, 0, deterministic=deterministic)
             standin.counts.clear()
             X.mttkrp(factors, 0, deterministic=deterministic)
             assert standin.counts["reads"] == 0
 
-    def test_deterministic_whatever_the_schedule(self, cupy, monkeypatch):
+    def test_deterministic_whatever_the_schedule(self, standin_cupy, monkeypatch):
         X = random_tensor(1, (3, 20, 30), 1000).to_device("cuda")
-        factors = [cupy.asarray(factor) for factor in random_factors(1, X.shape, 8)]
+        factors = [standin_cupy.asarray(factor) for factor in random_factors(1, X.shape, 8)]
         results = []
         for seed in range(4):
             monkeypatch.setattr(standin.RawKernel, "seed", seed)
             results.append(X.mttkrp(factors, 0, deterministic=True).get().tobytes())
         assert len(set(results)) == 1
+
+    @pytest.mark.parametrize("deterministic", [False, True])
+    def test_on_a_stream_of_ones_own(self, cupy, deterministic):
+        _, expected = case("stream")
+        assert expected["equals"] == "the default-stream result"
+        X = random_tensor(1, (300, 200, 90), 20_000)
+        factors = random_factors(1, X.shape, 16)
+        there = [cupy.asarray(factor) for factor in factors]
+        desired = X.to_device("cuda").mttkrp(there, 0, deterministic=deterministic).get()
+        with cupy.cuda.Stream(non_blocking=True):
+            X_there = X.to_device("cuda")
+            actual = X_there.mttkrp(there, 0, deterministic=deterministic).get()
+        np.testing.assert_allclose(actual, desired, rtol=0 if deterministic else 1e-9)
 
     def test_out_weights_and_types(self, cupy):
         X = random_tensor(1, (30, 20, 9), 300, np.float32)
@@ -210,14 +227,14 @@ class TestMttkrp:
 class TestPlan:
     @pytest.mark.parametrize("deterministic", [False, True])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_calls_queue_kernels_and_nothing_else(self, cupy, dtype, deterministic):
+    def test_calls_queue_kernels_and_nothing_else(self, standin_cupy, dtype, deterministic):
         X = random_tensor(1, (3, 200, 90), 900, dtype)
         factors = random_factors(1, X.shape, 8, dtype)
-        there = [cupy.asarray(factor) for factor in factors]
+        there = [standin_cupy.asarray(factor) for factor in factors]
         plan = gpualto.plan_mttkrp(X.to_device("cuda"), 8, deterministic=deterministic)
         assert ("deterministic" in str(plan)) == deterministic
         for mode in range(3):
-            out = cupy.full((X.shape[mode], 8), np.nan, dtype)
+            out = standin_cupy.full((X.shape[mode], 8), np.nan, dtype)
             standin.counts.clear()
             assert plan(there, mode, out) is out
             assert not standin.counts
@@ -235,6 +252,26 @@ class TestPlan:
             out = cupy.zeros((900, 2))
             fill(there, out)
             np.testing.assert_allclose(out.get(), X.mttkrp(factors, 0))
+
+    @pytest.mark.parametrize("deterministic", [False, True])
+    def test_calls_can_be_captured_in_a_graph(self, cupy, deterministic):
+        X = random_tensor(1, (30, 20, 9), 900)
+        factors = random_factors(1, X.shape, 8)
+        there = [cupy.asarray(factor) for factor in factors]
+        plan = gpualto.plan_mttkrp(X.to_device("cuda"), 8, deterministic=deterministic)
+        out = cupy.zeros((20, 8))
+        plan(there, 1, out)  # CuPy compiles its own kernels on their first use
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            stream.begin_capture()
+            plan(there, 1, out)
+            graph = stream.end_capture()
+        for scale in (2.0, 3.0):
+            there[0][...] = cupy.asarray(scale * factors[0])
+            cupy.cuda.Device().synchronize()
+            graph.launch(stream)
+            stream.synchronize()
+            np.testing.assert_allclose(out.get(), scale * X.mttkrp(factors, 1), rtol=1e-9)
 
     def test_an_empty_tensor(self, cupy):
         X = gpualto.Tensor.from_coo(cupy.zeros((2, 0), np.int64), cupy.zeros(0), (2, 3))
@@ -258,7 +295,7 @@ class TestCpAls:
         for mine, other in zip(model.factors, desired.factors, strict=True):
             np.testing.assert_allclose(mine, other, atol=tolerance)
 
-    def test_one_read_a_sweep(self, cupy):
+    def test_one_read_a_sweep(self, standin_cupy):
         X = random_tensor(1, (30, 20, 9), 300).to_device("cuda")
         reads = []
 
