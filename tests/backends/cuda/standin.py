@@ -16,7 +16,7 @@ import numpy as np
 from tests.gpuhost.build import compile_kernels
 
 FUNCTIONS = """
-    abs add arange argsort ascontiguousarray asarray array concatenate cumsum divide einsum empty equal eye full
+    abs add arange argsort ascontiguousarray asarray array concatenate cumsum divide einsum empty empty_like equal eye full
     isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square stack subtract sum where zeros
     zeros_like
 """.split()  # noqa: SIM905
@@ -194,6 +194,9 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, 0)
+
     def begin_capture(self) -> None:
         Stream.captured = []
 
@@ -296,7 +299,9 @@ def make_module() -> ModuleType:
         from_dlpack=lambda item: ndarray(item.__dlpack__()),
         asnumpy=lambda array: array.get(),
         RawModule=RawModule,
-        cuda=SimpleNamespace(Device=Device, is_available=lambda: True, Stream=Stream),
+        cuda=SimpleNamespace(
+            Device=Device, is_available=lambda: True, Stream=Stream, get_current_stream=Stream
+        ),
         linalg=SimpleNamespace(norm=_function(np.linalg.norm), solve=_function(np.linalg.solve)),
         random=SimpleNamespace(default_rng=Generator),
     )
