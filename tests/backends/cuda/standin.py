@@ -6,6 +6,7 @@ functions and methods that CuPy has, and counts what would wait for a device or 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -16,8 +17,8 @@ import numpy as np
 from tests.gpuhost.build import compile_kernels
 
 FUNCTIONS = """
-    abs add arange argsort ascontiguousarray asarray array concatenate cumsum divide einsum empty empty_like equal eye full
-    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square stack subtract sum where zeros
+    abs add arange argsort ascontiguousarray asarray array concatenate copyto cumsum divide einsum empty empty_like equal eye full
+    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square stack subtract sum repeat where zeros
     zeros_like
 """.split()  # noqa: SIM905
 METHODS = """
@@ -209,6 +210,17 @@ class Stream:
         refuse_while_captured("a wait")
 
 
+class Event:
+    """A point in time."""
+
+    def record(self) -> None:
+        refuse_while_captured("an event of another stream")
+        self.time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        refuse_while_captured("a wait")
+
+
 class Graph:
     """Work that was captured."""
 
@@ -232,6 +244,9 @@ def refuse_while_captured(what: str) -> None:
     """Fail as CUDA does for what cannot be part of a graph."""
     if Stream.captured is not None:
         raise RuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while a stream is captured")
+
+
+PROPERTIES = {"name": b"stand-in", "multiProcessorCount": 2, "totalGlobalMem": 2**30, "l2CacheSize": 2**20}
 
 
 class RawModule:
@@ -300,10 +315,20 @@ def make_module() -> ModuleType:
         asnumpy=lambda array: array.get(),
         RawModule=RawModule,
         cuda=SimpleNamespace(
-            Device=Device, is_available=lambda: True, Stream=Stream, get_current_stream=Stream
+            Device=Device,
+            Event=Event,
+            Stream=Stream,
+            get_current_stream=Stream,
+            get_elapsed_time=lambda before, after: 1e3 * (after.time - before.time),
+            is_available=lambda: True,
+            memory=SimpleNamespace(OutOfMemoryError=MemoryError),
+            runtime=SimpleNamespace(driverGetVersion=lambda: 0, getDeviceProperties=lambda _: PROPERTIES),
         ),
         linalg=SimpleNamespace(norm=_function(np.linalg.norm), solve=_function(np.linalg.solve)),
         random=SimpleNamespace(default_rng=Generator),
+        RawKernel=RawKernel,
+        get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None),
+        __version__="stand-in",
     )
     return module
 
