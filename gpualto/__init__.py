@@ -4,6 +4,8 @@ from gpualto import datasets, testing
 from gpualto.decomposition.als import cp_als
 from gpualto.decomposition.model import CPModel
 from gpualto.encoding import AltoEncoding
+from gpualto.format import Format, FormatError, StoredTensor
+from gpualto.format import named as formats
 from gpualto.io import read, write
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
@@ -14,10 +16,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AltoEncoding",
     "CPModel",
+    "Format",
+    "FormatError",
     "MttkrpPlan",
+    "StoredTensor",
     "Tensor",
     "cp_als",
     "datasets",
+    "formats",
     "mttkrp",
     "plan_mttkrp",
     "read",

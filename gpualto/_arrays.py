@@ -25,6 +25,7 @@ VECTOR_BYTES = 16
 """Alignment of the arrays that kernels load and store as vectors; allocators give more."""
 
 _BLOCK = 1 << 14
+_DENSE_LIMIT = 4 * 2**30
 _LINE_BYTES = 64
 _DLPACK_CUDA = 2
 
@@ -113,6 +114,25 @@ def blocks(count: int, xp: ModuleType = np, size: int = _BLOCK) -> Iterator[slic
     step = size if xp is np else max(count, 1)
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def scatter(coords: Array, values: Array, shape: tuple[int, ...]) -> Array:
+    """Return the dense array with some values at some coordinates.
+
+    Raises
+    ------
+    ValueError
+        If it would take more than 4 GiB.
+    """
+    nbytes = math.prod(shape) * values.dtype.itemsize
+    if nbytes > _DENSE_LIMIT:
+        raise ValueError(
+            f"a dense array of shape {shape} would take {nbytes / 2**30:,.1f} GiB, the limit is "
+            f"{_DENSE_LIMIT >> 30} GiB; slice the tensor first"
+        )
+    dense = array_module(values).zeros(shape, values.dtype)
+    dense[tuple(coords)] = values if shape else values.sum()
+    return dense
 
 
 def as_shape(shape: Sequence[int]) -> tuple[int, ...]:

@@ -21,9 +21,15 @@ from gpualto._arrays import (
     device_of,
     kind_of,
     mover_to,
+    scatter,
 )
 from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding, LinearIndex
+from gpualto.format.decoding import convert
+from gpualto.format.format import Format, as_format
+from gpualto.format.indices import NARROW_BITS
+from gpualto.format.named import ALTO
+from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
@@ -33,7 +39,6 @@ if TYPE_CHECKING:
 
 Duplicates = Literal["sum", "error"]
 
-_DENSE_LIMIT = 4 * 2**30
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
 
 
@@ -255,6 +260,60 @@ class Tensor:
         """Coordinates of the nonzeros in their stored order: a new (ndim, nnz) int64 array."""
         return backend_for_construction(self.values).delinearize(self.encoding, self.index)
 
+    @property
+    def format(self) -> Format:
+        """How the nonzeros are stored, in the format language."""
+        return ALTO(self.ndim)
+
+    def pos(self, level: int) -> Array:
+        """Return where the nonzeros begin and end; the format has one level, number 0."""
+        return self._stored().pos(level)
+
+    def crd(self, level: int) -> Array | LinearIndex:
+        """Return the linear indices; a tuple of words, the low word first, from 64 bits on."""
+        return self._stored().crd(level)
+
+    def describe(self) -> str:
+        """Return a drawing of the arrays: see `gpualto.StoredTensor.describe`."""
+        return self._stored().describe()
+
+    def _stored(self) -> StoredTensor:
+        """Return the same arrays as a tensor of the format language."""
+        pos = array_module(self.values).asarray(np.array([0, self.nnz]))
+        crd = self.index[0] if self.encoding.nbits < NARROW_BITS else self.index
+        return StoredTensor(self.format, self.shape, (LevelArrays(pos, crd),), self.values, self.labels)
+
+    def to_format(self, format: Format | str) -> Tensor | StoredTensor:
+        """Return the tensor in another format of the format language, on the same device.
+
+        Explicit zeros are kept where the format tells entries from what fills it up. Array operations
+        only: the nonzeros are sorted into the order of the format, and the levels built one by one.
+
+        Parameters
+        ----------
+        format : Format or str
+            A format of as many modes; `gpualto.formats` has the usual ones.
+
+        Returns
+        -------
+        StoredTensor, or this tensor where the format is its own
+
+        Raises
+        ------
+        FormatError
+            If the text is no sound format.
+        ValueError
+            If it has another number of modes, or its levels cannot hold the tensor.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 2], [1, 0], [3, 3]], [1.0, 2.0], shape=(3, 2, 4))
+        >>> X.to_format("(i, j, k) -> (k : compressed, i : compressed, j : compressed)").crd(1)
+        array([0, 2], dtype=int8)
+        """
+        target = as_format(format)
+        return self if target.is_alto and target.ndim == self.ndim else convert(self._stored(), target)
+
     def decode(self, positions: slice) -> Array:
         """Return the coordinates, (ndim, n) int64, of a run of stored positions."""
         return self.encoding.delinearize(tuple(word[positions] for word in self.index))
@@ -289,15 +348,7 @@ class Tensor:
         ValueError
             If it would take more than 4 GiB.
         """
-        nbytes = self.size * self.dtype.itemsize
-        if nbytes > _DENSE_LIMIT:
-            raise ValueError(
-                f"a dense array of shape {self.shape} would take {nbytes / 2**30:,.1f} GiB, the limit is "
-                f"{_DENSE_LIMIT >> 30} GiB; slice the tensor first"
-            )
-        dense = array_module(self.values).zeros(self.shape, self.dtype)
-        dense[tuple(self.coords)] = self.values
-        return dense
+        return scatter(self.coords, self.values, self.shape)
 
     def to_scipy(self) -> Any:
         """Return a SciPy ``coo_array`` of the same shape; n-dimensional ones need SciPy 1.13."""

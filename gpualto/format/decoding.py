@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gpualto._arrays import Array, array_module
+from gpualto.format.building import assemble
 from gpualto.format.expressions import Bounds, Dimension, Expression
 from gpualto.format.format import Format
 from gpualto.format.indices import Column, take
 from gpualto.format.levels import Compressed, Delta, LevelType, Singleton, Structured
 from gpualto.format.recovery import is_within, run
-from gpualto.format.storage import LevelArrays, StoredTensor, assemble
+from gpualto.format.storage import LevelArrays, StoredTensor
 
 
 def decode(storage: StoredTensor, positions: Array) -> tuple[Array, Array]:
@@ -111,14 +112,16 @@ def entries(storage: StoredTensor) -> tuple[Array, Array]:
     >>> entries(build(row, [[1, 3]], np.array([7.0, 0.0]), [4]))
     (array([[1]]), array([7.]))
     """
-    xp = array_module(storage.values)
-    values = storage.values
-    if storage.format.tells_zeros:
-        coords, stored = decode(storage, xp.arange(values.size))
-        return (coords[:, stored], values[stored]) if storage.format.is_filled else (coords, values)
-    positions = xp.flatnonzero(values)
+    return read(storage, array_module(storage.values).arange(storage.values.size))
+
+
+def read(storage: StoredTensor, positions: Array) -> tuple[Array, Array]:
+    """Return coordinates and values of the entries at some positions: see `entries`."""
+    format, values = storage.format, storage.values[positions]
+    if not format.tells_zeros:
+        positions, values = positions[values != 0], values[values != 0]
     coords, stored = decode(storage, positions)
-    return coords[:, stored], values[positions[stored]]
+    return (coords[:, stored], values[stored]) if format.is_filled else (coords, values)
 
 
 def convert(storage: StoredTensor, format: Format) -> StoredTensor:
@@ -135,4 +138,4 @@ def convert(storage: StoredTensor, format: Format) -> StoredTensor:
     if format.ndim != storage.format.ndim:
         raise ValueError(f"format: {format} has {format.ndim} modes, the tensor has {storage.format.ndim}")
     coords, values = entries(storage)
-    return assemble(format, tuple(coords), values, storage.shape)
+    return assemble(format, tuple(coords), values, storage.shape, storage.labels)

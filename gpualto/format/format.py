@@ -116,6 +116,11 @@ class Format:
         """Whether an explicit zero can be told from what fills up a level."""
         return not self.is_filled or isinstance(self.last_type, Structured)
 
+    @property
+    def is_alto(self) -> bool:
+        """Whether this is how `gpualto.Tensor` stores its nonzeros."""
+        return self == Format(_alto_text(self.names)) if self.names else False
+
     def bounds(self, shape: Sequence[int]) -> tuple[Bounds, ...]:
         """Return the smallest and the largest coordinate of each level.
 
@@ -147,6 +152,16 @@ class Format:
 
     def __reduce__(self) -> tuple[type[Format], tuple[str]]:
         return type(self), (str(self),)
+
+
+def as_format(format: Format | str) -> Format:
+    """Return a format, given as one or as text."""
+    return format if isinstance(format, Format) else Format(format)
+
+
+def _alto_text(names: Sequence[str]) -> str:
+    dimensions = ", ".join(names)
+    return f"({dimensions}) -> (alto({dimensions}) : compressed)"
 
 
 class _Soundness:

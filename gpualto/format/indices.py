@@ -17,7 +17,10 @@ from gpualto.encoding import LinearIndex
 Column = Any
 """An int64 array, or a tuple of unsigned ones."""
 
-NARROW = 1 << 63
+NARROW_BITS = 64
+"""Linear indices of fewer bits are one array."""
+
+NARROW = 1 << (NARROW_BITS - 1)
 """Coordinates below this are int64."""
 
 _BITS = 64

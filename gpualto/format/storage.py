@@ -1,35 +1,22 @@
-"""`StoredTensor`: the arrays that hold a tensor in some format, and how they are built.
-
-Building is a walk down the levels with one number for each entry: its *place* in the level above. All
-entries begin at place 0 of the root. A dense level computes the next place; a compressed level numbers the
-places that occur. The place in the last level is the position of the entry's value.
-"""
+"""`StoredTensor`: the arrays that hold a tensor in some format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_coordinates, as_shape, as_values, check_bounds
-from gpualto.encoding import LinearIndex
-from gpualto.format.expressions import Bounds, Dimension, Expression, evaluate
-from gpualto.format.format import Format
-from gpualto.format.indices import NARROW, Column, changes, nbytes_of, take
-from gpualto.format.levels import (
-    COMPUTED,
-    Compressed,
-    Delta,
-    LevelType,
-    Singleton,
-    Structured,
-)
-from gpualto.ordering import argsort, is_increasing
+from gpualto._arrays import Array, array_module, blocks, device_of, mover_to, scatter
+from gpualto.format.format import Format, as_format
+from gpualto.format.indices import Column, nbytes_of
+from gpualto.labels import ModeLabels, as_labels
 
-_WORD = 1 << 64
+if TYPE_CHECKING:
+    from gpualto.ops.mttkrp import Factors
+    from gpualto.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +46,7 @@ class LevelArrays:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredTensor:
-    """A tensor in some format: what `build` and `convert` give.
+    """A tensor in a format of the format language: what `Tensor.to_format` gives.
 
     Parameters
     ----------
@@ -70,13 +57,19 @@ class StoredTensor:
     levels : tuple of LevelArrays
         `pos` and `crd` of each level.
     values : array
-        One value for each place of the last level.
+        One value for each position, those included that a dense level makes for cells that nobody gave.
+    labels : tuple of ModeLabels
+        Names of the modes and of their indices.
 
     Examples
     --------
-    >>> csr = Format("(i, j) -> (i : dense, j : compressed)")
-    >>> storage = build(csr, [[0, 0, 2], [1, 3, 0]], np.array([1.0, 2.0, 3.0]), (3, 4))
-    >>> storage.pos(1), storage.crd(1), storage.values
+    >>> import gpualto
+    >>> X = gpualto.Tensor.from_coo([[0, 0, 2], [1, 3, 0]], [1.0, 2.0, 3.0], shape=(3, 4))
+    >>> rows = X.to_format("(i, j) -> (i : dense, j : compressed)")
+    >>> rows
+    gpualto.StoredTensor(3 x 4, 3 positions, float64, cpu)
+      (i, j) -> (i : dense, j : compressed), 59 bytes
+    >>> rows.pos(1), rows.crd(1), rows.values
     (array([0, 2, 2, 3]), array([1, 3, 0], dtype=int8), array([1., 2., 3.]))
     """
 
@@ -84,258 +77,130 @@ class StoredTensor:
     shape: tuple[int, ...]
     levels: tuple[LevelArrays, ...]
     values: Array
+    labels: tuple[ModeLabels, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", as_labels(self.labels or None, self.shape))
+
+    # What it is -----------------------------------------------------------------------------------------
 
     def pos(self, level: int) -> Array:
-        """Return where the places of each parent begin and end; empty where the type stores none."""
+        """Return where the places of each parent begin and end; empty where the level stores none."""
         return self.levels[level].pos
 
     def crd(self, level: int) -> Column:
-        """Return the coordinate of each place; empty where the type stores none."""
+        """Return the coordinate of each place; empty where the level stores none.
+
+        Linear indices of 64 bits and more are a tuple of words, the low word first.
+        """
         return self.levels[level].crd
+
+    @property
+    def ndim(self) -> int:
+        """Number of modes."""
+        return len(self.shape)
+
+    @property
+    def nse(self) -> int:
+        """Number of positions: stored elements, those among them that fill up levels and blocks."""
+        return int(self.values.size)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Type of the values."""
+        return self.values.dtype  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return int(self.values.nbytes) + sum(nbytes_of(one.pos) + nbytes_of(one.crd) for one in self.levels)
 
+    @property
+    def device(self) -> str:
+        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
+        return device_of(self.values)
+
+    @property
+    def coords(self) -> Array:
+        """Coordinates of the entries, in the order of the format: a new (ndim, nnz) int64 array."""
+        from gpualto.format.decoding import entries
+
+        return entries(self)[0]
+
+    def parts(self) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates and values of the entries, some positions at a time."""
+        from gpualto.format.decoding import read
+
+        xp = array_module(self.values)
+        for block in blocks(self.nse, xp):
+            yield read(self, xp.arange(block.start, block.stop))
+
+    # What it gives --------------------------------------------------------------------------------------
+
+    def to_format(self, format: Format | str) -> Tensor | StoredTensor:
+        """Return the tensor in another format, on the same device: see `gpualto.Tensor.to_format`."""
+        from gpualto.format.decoding import convert, entries
+        from gpualto.tensor import Tensor
+
+        target = as_format(format)
+        if not target.is_alto:
+            return convert(self, target)
+        coords, values = entries(self)
+        return Tensor.from_coo(coords, values, self.shape, labels=self.labels)
+
+    def to_device(self, device: str) -> Self:
+        """Return the tensor with its arrays on a device: see `gpualto.Tensor.to_device`."""
+        move = mover_to(device)
+
+        def moved(column: Column) -> Column:
+            return tuple(map(move, column)) if isinstance(column, tuple) else move(column)
+
+        levels = tuple(LevelArrays(move(level.pos), moved(level.crd)) for level in self.levels)
+        result = replace(self, levels=levels, values=move(self.values))
+        return self if result.device == self.device else result
+
+    def todense(self) -> Array:
+        """Return the dense array: see `gpualto.Tensor.todense`."""
+        from gpualto.format.decoding import entries
+
+        return scatter(*entries(self), self.shape)
+
+    def mttkrp(
+        self, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
+    ) -> Array:
+        """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
+        from gpualto.ops.mttkrp import mttkrp
+
+        return mttkrp(self, factors, mode, out, deterministic=deterministic)
+
+    # How it looks ---------------------------------------------------------------------------------------
+
     def describe(self) -> str:
-        """Draw the levels with their arrays: see `gpualto.format.drawing`."""
+        """Return a drawing of the levels with their arrays.
+
+        Examples
+        --------
+        >>> import gpualto
+        >>> X = gpualto.Tensor.from_coo([[0, 0, 2], [1, 3, 0]], [1.0, 2.0, 3.0], shape=(3, 4))
+        >>> print(X.to_format(gpualto.formats.DCSR()).describe())
+        (i, j) -> (i : compressed, j : compressed)    3 x 4
+          i : compressed     pos [ 0 2 ]
+                             crd [ 0 2 ]
+          j : compressed     pos [ 0 2 3 ]
+                             crd [ 1 3 0 ]
+          values             [ 1 2 3 ]
+        """
         from gpualto.format.drawing import draw
 
         return draw(self)
 
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """Refuse to become dense unasked."""
+        raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
+
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
-        return f"StoredTensor({shape}, {self.format}, {self.values.size:,} positions, {self.nbytes:,} bytes)"
-
-
-@dataclass(frozen=True)
-class _Places:
-    """The place of each entry in a level, and how many places the level has."""
-
-    of: Array
-    count: int
-
-
-def build(
-    format: Format, coords: Array | Sequence[Array], values: Array, shape: Sequence[int]
-) -> StoredTensor:
-    """Store a tensor in a format.
-
-    Entries may come in any order; they are sorted unless they are in the format's order already. Coordinates
-    are distinct. Explicit zeros are kept. `pos` is int64,
-    `crd` as narrow as the shape allows.
-
-    Parameters
-    ----------
-    format : Format
-        How to store it.
-    coords : (ndim, nnz) array or sequence of ndim arrays
-        Coordinates of the entries, of any integer type; none for a scalar.
-    values : (nnz,) array
-        Their values, float32 or float64; integers become float64.
-    shape : sequence of int
-        Length of each mode.
-
-    Raises
-    ------
-    ValueError
-        If the format has another number of modes, a coordinate is out of bounds or repeated, or a level
-        cannot hold what it is given.
-
-    Examples
-    --------
-    >>> blocks = Format("(i) -> (i / 4 : compressed, i % 4 : dense)")
-    >>> build(blocks, [[0, 3, 8]], np.array([6.0, 4.0, -1.0]), [12]).values
-    array([ 6.,  0.,  0.,  4., -1.,  0.,  0.,  0.])
-    """
-    lengths = as_shape(shape) if len(shape) else ()
-    if len(lengths) != format.ndim:
-        raise ValueError(f"format: {format} has {format.ndim} modes, the shape {lengths} has {len(lengths)}")
-    checked = as_values(values)
-    coordinates = as_coordinates(coords) if format.ndim else ()
-    check_bounds(coordinates, lengths)
-    if any(row.size != checked.size for row in coordinates):
-        raise ValueError(f"values: {checked.size} values for {coordinates[0].size} coordinates")
-    return assemble(format, coordinates, checked, lengths)
-
-
-def assemble(format: Format, coords: Sequence[Array], values: Array, shape: tuple[int, ...]) -> StoredTensor:
-    """Do what `build` does with arguments that are known to be right."""
-    xp = array_module(values)
-    known: dict[Expression, Column] = {
-        Dimension(mode): row.astype(np.int64, copy=False) for mode, row in enumerate(coords)
-    }
-    columns = [evaluate(level.expression, known, shape) for level in format.levels]
-    limits = format.bounds(shape)
-    columns, values = _in_order(columns, limits, values)
-
-    arrays = []
-    places = _Places(xp.zeros(values.size, np.int64), 1)
-    for level, column, bounds in zip(format.levels, columns, limits, strict=True):
-        stored, places = _store(level.type, column, bounds, places)
-        if places.count >= NARROW:
-            what = level.write(format.names)
-            raise ValueError(
-                f"format: {what} needs {places.count} places in the shape {shape}; compress a level"
-            )
-        arrays.append(stored)
-    if format.is_filled:
-        filled = xp.zeros(places.count, values.dtype)
-        filled[places.of] = values
-        values = filled
-    return StoredTensor(format, shape, tuple(arrays), values)
-
-
-# Order ----------------------------------------------------------------------------------------------------
-
-
-def _in_order(columns: list[Column], limits: Sequence[Bounds], values: Array) -> tuple[list[Column], Array]:
-    """Sort the entries by the coordinates of their levels, the first level first."""
-    if not columns:
-        if values.size > 1:
-            raise ValueError(f"coords: a scalar has one value, {values.size} were given")
-        return columns, values
-    keys = _sort_keys(columns, limits)
-    if is_increasing(keys):
-        return columns, values
-    order = argsort(keys) if len(keys) > 1 else array_module(values).argsort(keys[0])
-    if not bool(changes(*take(keys, order)).all()):
-        raise ValueError(
-            "coords: a coordinate is repeated; sum the duplicates first, as Tensor.from_coo does"
+        return (
+            f"gpualto.StoredTensor({shape}, {self.nse:,} positions, {self.dtype}, {self.device})\n"
+            f"  {self.format}, {self.nbytes:,} bytes"
         )
-    return [take(column, order) for column in columns], values[order]
-
-
-def _sort_keys(columns: Sequence[Column], limits: Sequence[Bounds]) -> LinearIndex:
-    """Return as few unsigned words as hold all levels' coordinates, the low word first."""
-    keys: list[Array] = []
-    room = 0
-    for column, (low, high) in reversed(list(zip(columns, limits, strict=True))):
-        if isinstance(column, tuple):
-            keys.extend(column)
-            room = 0
-            continue
-        digit = (column - low if low else column).view(np.uint64)
-        size = max(high - low + 1, 1)
-        if size > room:
-            keys.append(digit)
-            room = _WORD // size
-        else:
-            keys[-1] = keys[-1] + digit * (_WORD // room)
-            room //= size
-    return tuple(keys)
-
-
-# Levels ---------------------------------------------------------------------------------------------------
-
-
-def _store(kind: LevelType, column: Column, limits: Bounds, parents: _Places) -> tuple[LevelArrays, _Places]:
-    """Store one level's coordinates of sorted entries; return its arrays and the place of each entry."""
-    xp = array_module(parents.of)
-    if isinstance(kind, COMPUTED):
-        return _store_computed(column, limits, parents, xp)
-    match kind:
-        case Compressed():
-            return _store_compressed(kind, narrowed(column, limits), parents, xp)
-        case Singleton():
-            return LevelArrays(_nothing(xp), narrowed(column, limits)), parents
-        case Delta(bits):
-            return _store_delta(bits, column, parents, xp)
-        case Structured(count):
-            return _store_structured(count, column, limits, parents, xp)
-
-
-def _store_computed(
-    column: Column, limits: Bounds, parents: _Places, xp: ModuleType
-) -> tuple[LevelArrays, _Places]:
-    count = parents.count * limits.size
-    if count >= NARROW:
-        return LevelArrays(_nothing(xp), _nothing(xp)), _Places(parents.of, count)
-    return LevelArrays(_nothing(xp), _nothing(xp)), _Places(parents.of * limits.size + column, count)
-
-
-def _store_compressed(
-    kind: Compressed, column: Column, parents: _Places, xp: ModuleType
-) -> tuple[LevelArrays, _Places]:
-    entries = parents.of.size
-    if not kind.unique:
-        pos = _offsets(parents.of, parents.count, xp)
-        return LevelArrays(pos, column), _Places(xp.arange(entries), entries)
-    first, of = _number(column, parents, xp)
-    pos = _offsets(parents.of[first], parents.count, xp)
-    return LevelArrays(pos, take(column, first)), _Places(of, pos_end(pos))
-
-
-def _store_delta(bits: int, column: Column, parents: _Places, xp: ModuleType) -> tuple[LevelArrays, _Places]:
-    first, of = _number(column, parents, xp)
-    parent, coordinate = parents.of[first], column[first]
-    gap = coordinate.copy()
-    gap[1:] -= xp.where(parent[1:] == parent[:-1], coordinate[:-1] + 1, 0)
-    ends = xp.cumsum((gap >> bits) + 1)
-    count = int(ends[-1]) if ends.size else 0
-    largest = (1 << bits) - 1
-    crd = xp.full(count, largest, narrow_type(Bounds(0, largest)))
-    crd[ends - 1] = gap & largest
-    ends_before = xp.concatenate([xp.zeros(1, np.int64), ends])
-    pos = ends_before[_offsets(parent, parents.count, xp)]
-    return LevelArrays(pos, crd), _Places((ends - 1)[of], count)
-
-
-def _store_structured(
-    count: int, column: Column, limits: Bounds, parents: _Places, xp: ModuleType
-) -> tuple[LevelArrays, _Places]:
-    first, of = _number(column, parents, xp)
-    parent = parents.of[first]
-    slot = xp.arange(parent.size) - _offsets(parent, parents.count, xp)[parent]
-    if slot.size and int(slot.max()) >= count:
-        raise ValueError(
-            f"format: structured({count}) has {count} places for each parent, the tensor needs "
-            f"{int(slot.max()) + 1}; use compressed"
-        )
-    place = parent * count + slot
-    crd = xp.full(parents.count * count, limits.size, narrow_type(Bounds(limits.low, limits.size)))
-    crd[place] = column[first]
-    return LevelArrays(_nothing(xp), crd), _Places(place[of], parents.count * count)
-
-
-def narrowed(column: Column, limits: Bounds) -> Column:
-    """Return a column in the narrowest signed type for its level's coordinates; words stay as they are."""
-    return column if isinstance(column, tuple) else column.astype(narrow_type(limits), copy=False)
-
-
-def narrow_type(limits: Bounds) -> np.dtype[np.signedinteger]:
-    """Return the narrowest signed integer type for coordinates within bounds.
-
-    Examples
-    --------
-    >>> narrow_type(Bounds(0, 127)), narrow_type(Bounds(-4, 200))
-    (dtype('int8'), dtype('int16'))
-    """
-    reach = max(limits.high, -limits.low - 1, 0)
-    return next(np.dtype(f"i{size}") for size in (1, 2, 4, 8) if reach < 1 << (8 * size - 1))
-
-
-def _number(column: Column, parents: _Places, xp: ModuleType) -> tuple[Array, Array]:
-    """Mark the first entry of each distinct coordinate of a parent, and number these for each entry."""
-    first = changes(parents.of, column)
-    of = xp.cumsum(first)
-    of -= 1
-    return first, of
-
-
-def _offsets(parent: Array, count: int, xp: ModuleType) -> Array:
-    """Return where each parent's places begin among places sorted by parent, and the end of the last."""
-    pos = xp.zeros(count + 1, np.int64)
-    if parent.size:
-        xp.cumsum(xp.bincount(parent, minlength=count), out=pos[1:])
-    return pos
-
-
-def pos_end(pos: Array) -> int:
-    """Return the number of places that `pos` counts."""
-    return int(pos[-1])
-
-
-def _nothing(xp: ModuleType) -> Array:
-    return xp.zeros(0, np.int64)
