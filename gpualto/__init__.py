@@ -9,6 +9,9 @@ from gpualto.format import named as formats
 from gpualto.io import read, write
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
+from gpualto.ops.products import innerprod, matmul, sddmm, ttm, ttv
+from gpualto.ops.reductions import collapse
+from gpualto.ops.values import map_values
 from gpualto.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -21,12 +24,19 @@ __all__ = [
     "MttkrpPlan",
     "StoredTensor",
     "Tensor",
+    "collapse",
     "cp_als",
     "datasets",
     "formats",
+    "innerprod",
+    "map_values",
+    "matmul",
     "mttkrp",
     "plan_mttkrp",
     "read",
+    "sddmm",
     "testing",
+    "ttm",
+    "ttv",
     "write",
 ]

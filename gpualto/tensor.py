@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
+from typing import Any, Literal, Self, SupportsIndex
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from gpualto._arrays import (
     as_mode,
     as_values,
     blocks,
-    device_of,
     kind_of,
     mover_to,
-    scatter,
 )
 from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding, LinearIndex
@@ -31,19 +29,15 @@ from gpualto.format.indices import NARROW_BITS
 from gpualto.format.named import ALTO
 from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
+from gpualto.methods import TensorMethods
 from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
 
-if TYPE_CHECKING:
-    from gpualto.ops.mttkrp import Factors
-
 Duplicates = Literal["sum", "error"]
-
-_SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-200, 1e200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tensor:
+class Tensor(TensorMethods):
     """A sparse tensor, its nonzeros in adaptive linearized tensor order.
 
     Build one with `from_coo`, `from_dense`, `from_scipy` or `gpualto.read`; the constructor itself takes
@@ -191,24 +185,14 @@ class Tensor:
     # What it is -----------------------------------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]  # a field elsewhere
         """Length of each mode."""
         return self.encoding.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return self.encoding.ndim
 
     @property
     def nnz(self) -> int:
         """Number of stored entries."""
         return int(self.values.size)
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Type of the values."""
-        return self.values.dtype  # type: ignore[no-any-return]
 
     @property
     def size(self) -> int:
@@ -224,11 +208,6 @@ class Tensor:
     def nbytes(self) -> int:
         """Bytes of the index and the values."""
         return int(self.values.nbytes + sum(word.nbytes for word in self.index))
-
-    @property
-    def device(self) -> str:
-        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
-        return device_of(self.values)
 
     def to_device(self, device: str) -> Self:
         """Return the tensor with its arrays on a device; the same tensor where they are there already.
@@ -314,41 +293,18 @@ class Tensor:
         target = as_format(format)
         return self if target.is_alto and target.ndim == self.ndim else convert(self._stored(), target)
 
+    def entries(self) -> tuple[Array, Array]:
+        """Return coordinates, (ndim, nnz) int64, and values of the nonzeros, in their stored order."""
+        return self.coords, self.values
+
+    def parts(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates and values of `size` nonzeros at a time."""
+        for block in blocks(self.nnz, size=size):
+            yield self.decode(block), self.values[block]
+
     def decode(self, positions: slice) -> Array:
         """Return the coordinates, (ndim, n) int64, of a run of stored positions."""
         return self.encoding.delinearize(tuple(word[positions] for word in self.index))
-
-    def norm(self) -> float:
-        """Return the Frobenius norm.
-
-        Examples
-        --------
-        >>> Tensor.from_coo([[0, 2]], [3.0, 4.0]).norm()
-        5.0
-        """
-        with np.errstate(over="ignore"):
-            square = self._sum_of_squares(1.0)
-        if _SMALLEST_SQUARE < square < _LARGEST_SQUARE:
-            return math.sqrt(square)
-        largest = float(abs(self.values).max(initial=0))
-        if largest == 0 or not math.isfinite(largest):
-            return largest
-        return largest * math.sqrt(self._sum_of_squares(largest))
-
-    def _sum_of_squares(self, unit: float) -> float:
-        """Return the sum of the squares of the values, counted in a unit that keeps squares in range."""
-        parts = (self.values[block].astype(np.float64, copy=False) / unit for block in self._blocks())
-        return math.fsum(float(np.dot(part, part)) for part in parts)
-
-    def todense(self) -> Array:
-        """Return the dense array.
-
-        Raises
-        ------
-        ValueError
-            If it would take more than 4 GiB.
-        """
-        return scatter(self.coords, self.values, self.shape)
 
     def to_scipy(self) -> Any:
         """Return a SciPy ``coo_array`` of the same shape; n-dimensional ones need SciPy 1.13."""
@@ -357,14 +313,6 @@ class Tensor:
         return to_scipy(self)
 
     # What it gives --------------------------------------------------------------------------------------
-
-    def mttkrp(
-        self, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
-    ) -> Array:
-        """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
-        from gpualto.ops.mttkrp import mttkrp
-
-        return mttkrp(self, factors, mode, out, deterministic=deterministic)
 
     def astype(self, dtype: Any) -> Self:
         """Return the tensor with values of another type, float32 or float64."""
@@ -422,9 +370,6 @@ class Tensor:
     def _select(self, kept: Array) -> Self:
         return replace(self, index=tuple(word[kept] for word in self.index), values=self.values[kept])
 
-    def _blocks(self) -> Iterator[slice]:
-        return blocks(self.nnz, array_module(self.values), 1 << 20)
-
     # How it looks ---------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
@@ -436,10 +381,6 @@ class Tensor:
             and all(bool((a == b).all()) for a, b in zip(self.index, other.index, strict=True))
             and bool((self.values == other.values).all())
         )
-
-    def __array__(self, *_: Any, **__: Any) -> Array:
-        """Refuse to become dense unasked."""
-        raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -457,6 +398,15 @@ class Tensor:
             f"  ALTO: {self.encoding.nbits} bits in {words}, {format_bytes(self.nbytes)}{named}",
         ]
         return "\n".join(line if len(line) <= 110 else line[:107] + "..." for line in lines)
+
+
+AnyTensor = Tensor | StoredTensor
+
+
+def require_any_tensor(X: object) -> None:
+    """Raise `TypeError` for what is no tensor of any format."""
+    if not isinstance(X, StoredTensor):
+        require_tensor(X)
 
 
 def require_tensor(X: object) -> None:

@@ -8,15 +8,16 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpualto._arrays import Array, Coordinates, array_module
 from gpualto.encoding import AltoEncoding, LinearIndex
+from gpualto.format.storage import StoredTensor
 
 if TYPE_CHECKING:
-    from gpualto.tensor import Tensor
+    from gpualto.tensor import AnyTensor
 
 Fill = Callable[[list[Array | None], Array], None]
 """Fills an output from factors of one type, all contiguous and aligned, apart from each other."""
@@ -31,12 +32,12 @@ class Backend(Protocol):
     """What every backend offers; `gpualto.backends.reference` is the definition of each function."""
 
     def mttkrp(
-        self, X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
+        self, X: Any, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
     ) -> None:
         """Fill `out`, C-contiguous and apart from all that is read, with the MTTKRP of a mode."""
 
     def plan_mttkrp(
-        self, X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+        self, X: Any, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
     ) -> Fill:
         """Return what does the MTTKRP of a mode for a rank and type, with all that can be decided decided."""
 
@@ -54,18 +55,29 @@ class Backend(Protocol):
     def describe(self) -> str:
         """Return what this backend is, for reading."""
 
-    def explain(self, X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
+    def explain(self, X: Any, mode: int, rank: int, *, deterministic: bool = False) -> str:
         """Return how the MTTKRP of a mode is computed, and why."""
 
 
-def backend_for(X: Tensor) -> Backend:
+def backend_for(X: AnyTensor) -> Backend:
     """Return the backend for a tensor: CUDA for CuPy arrays, compiled code with Numba, else NumPy.
+
+    Tensors in other formats than ALTO have the reference, which reads any format.
 
     Raises
     ------
     ValueError
         If the environment variable GPUALTO_BACKEND names no backend.
+    TypeError
+        If a tensor on a device is in another format than ALTO.
     """
+    if isinstance(X, StoredTensor):
+        if array_module(X.values) is not np:
+            raise TypeError(
+                f"X: kernels read ALTO only, the tensor on {X.device} is in {X.format}; "
+                f"pass X.to_format(gpualto.formats.ALTO({X.ndim}))"
+            )
+        return _host_backend("reference")
     if array_module(X.values) is not np:
         return _device_backend()
     return _host_backend(os.environ.get(CHOICE, ""))

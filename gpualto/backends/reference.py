@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualto._arrays import Array, Coordinates, blocks
+from gpualto._arrays import Array, Coordinates
 from gpualto.backends import Fill
 from gpualto.backends.dense import solve_normal_equations
 from gpualto.encoding import AltoEncoding, LinearIndex
 from gpualto.ordering import argsort
 
 if TYPE_CHECKING:
-    from gpualto.tensor import Tensor
+    from gpualto.tensor import AnyTensor
 
 __all__ = [
     "delinearize",
@@ -30,7 +30,7 @@ _SCRATCH_BYTES = 4 * 2**20
 
 
 def mttkrp(
-    X: Tensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
+    X: AnyTensor, factors: list[Array | None], mode: int, out: Array, *, deterministic: bool = False
 ) -> None:
     """Fill `out` with the MTTKRP, accumulated in float64: see `gpualto.mttkrp`. Always deterministic."""
     rank = out.shape[1]
@@ -38,9 +38,8 @@ def mttkrp(
     result[...] = 0
     inputs = [(n, factor) for n, factor in enumerate(factors) if factor is not None]
     # A nonzero takes three rows of float64 and, for coordinates and ordering, a few words a mode.
-    for block in blocks(X.nnz, size=_rows_in_scratch(8 * (3 * rank + 3 * X.ndim))):
-        coords = X.decode(block)
-        rows = np.repeat(X.values[block, np.newaxis].astype(np.float64), rank, axis=1)
+    for coords, values in X.parts(_rows_in_scratch(8 * (3 * rank + 3 * X.ndim))):
+        rows = np.repeat(values[:, np.newaxis].astype(np.float64), rank, axis=1)
         for n, factor in inputs:
             rows *= factor[coords[n]]
         add_rows(result, coords[mode], rows)
@@ -49,7 +48,7 @@ def mttkrp(
 
 
 def plan_mttkrp(
-    X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
+    X: AnyTensor, mode: int, rank: int, dtype: np.dtype[np.floating], *, deterministic: bool = False
 ) -> Fill:
     """Return the MTTKRP of a mode; there is nothing to decide."""
     return lambda factors, out: mttkrp(X, factors, mode, out)
@@ -60,7 +59,7 @@ def describe() -> str:
     return 'NumPy reference; for compiled code: pip install "gpualto[cpu]"'
 
 
-def explain(X: Tensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
+def explain(X: AnyTensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, blocks, device_of, mover_to, scatter
+from gpualto._arrays import Array, array_module, blocks, mover_to
 from gpualto.format.format import Format, as_format
 from gpualto.format.indices import Column, nbytes_of
 from gpualto.labels import ModeLabels, as_labels
+from gpualto.methods import TensorMethods
 
 if TYPE_CHECKING:
-    from gpualto.ops.mttkrp import Factors
     from gpualto.tensor import Tensor
 
 
@@ -45,7 +45,7 @@ class LevelArrays:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredTensor:
+class StoredTensor(TensorMethods):
     """A tensor in a format of the format language: what `Tensor.to_format` gives.
 
     Parameters
@@ -96,19 +96,9 @@ class StoredTensor:
         return self.levels[level].crd
 
     @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return len(self.shape)
-
-    @property
     def nse(self) -> int:
         """Number of positions: stored elements, those among them that fill up levels and blocks."""
         return int(self.values.size)
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Type of the values."""
-        return self.values.dtype  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -116,36 +106,34 @@ class StoredTensor:
         return int(self.values.nbytes) + sum(nbytes_of(one.pos) + nbytes_of(one.crd) for one in self.levels)
 
     @property
-    def device(self) -> str:
-        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
-        return device_of(self.values)
-
-    @property
     def coords(self) -> Array:
         """Coordinates of the entries, in the order of the format: a new (ndim, nnz) int64 array."""
+        return self.entries()[0]
+
+    def entries(self) -> tuple[Array, Array]:
+        """Return coordinates and values of the entries: see `gpualto.format.decoding.entries`."""
         from gpualto.format.decoding import entries
 
-        return entries(self)[0]
+        return entries(self)
 
-    def parts(self) -> Iterator[tuple[Array, Array]]:
-        """Yield coordinates and values of the entries, some positions at a time."""
+    def parts(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates and values of the entries at `size` positions at a time."""
         from gpualto.format.decoding import read
 
-        xp = array_module(self.values)
-        for block in blocks(self.nse, xp):
-            yield read(self, xp.arange(block.start, block.stop))
+        for block in blocks(self.nse, size=size):
+            yield read(self, array_module(self.values).arange(block.start, block.stop))
 
     # What it gives --------------------------------------------------------------------------------------
 
     def to_format(self, format: Format | str) -> Tensor | StoredTensor:
         """Return the tensor in another format, on the same device: see `gpualto.Tensor.to_format`."""
-        from gpualto.format.decoding import convert, entries
+        from gpualto.format.decoding import convert
         from gpualto.tensor import Tensor
 
         target = as_format(format)
         if not target.is_alto:
             return convert(self, target)
-        coords, values = entries(self)
+        coords, values = self.entries()
         return Tensor.from_coo(coords, values, self.shape, labels=self.labels)
 
     def to_device(self, device: str) -> Self:
@@ -158,20 +146,6 @@ class StoredTensor:
         levels = tuple(LevelArrays(move(level.pos), moved(level.crd)) for level in self.levels)
         result = replace(self, levels=levels, values=move(self.values))
         return self if result.device == self.device else result
-
-    def todense(self) -> Array:
-        """Return the dense array: see `gpualto.Tensor.todense`."""
-        from gpualto.format.decoding import entries
-
-        return scatter(*entries(self), self.shape)
-
-    def mttkrp(
-        self, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
-    ) -> Array:
-        """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
-        from gpualto.ops.mttkrp import mttkrp
-
-        return mttkrp(self, factors, mode, out, deterministic=deterministic)
 
     # How it looks ---------------------------------------------------------------------------------------
 
@@ -193,10 +167,6 @@ class StoredTensor:
         from gpualto.format.drawing import draw
 
         return draw(self)
-
-    def __array__(self, *_: Any, **__: Any) -> Array:
-        """Refuse to become dense unasked."""
-        raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"

@@ -22,7 +22,7 @@ from gpualto._arrays import (
 )
 from gpualto.backends import backend_for
 from gpualto.profiling import annotate
-from gpualto.tensor import Tensor, require_tensor
+from gpualto.tensor import AnyTensor, require_any_tensor
 
 
 class Model(Protocol):
@@ -42,7 +42,7 @@ Factors = Sequence[Array | None] | Model
 
 
 def mttkrp(
-    X: Tensor, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
+    X: AnyTensor, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
 ) -> Array:
     """Multiply the unfolding of one mode with the Khatri-Rao product of the other modes' factors.
 
@@ -52,7 +52,7 @@ def mttkrp(
 
     Parameters
     ----------
-    X : Tensor
+    X : Tensor or StoredTensor
     factors : sequence of (I_n, R) arrays, or CP model
         Any strides; the entry of `mode` is not read and may be None. The columns of a model are scaled by
         its weights.
@@ -83,12 +83,13 @@ def mttkrp(
 
     Examples
     --------
+    >>> from gpualto import Tensor
     >>> X = Tensor.from_coo([[0, 2], [1, 0], [3, 3]], [1.0, 2.0], shape=(3, 2, 4))
     >>> ones = [np.ones((length, 2)) for length in X.shape]
     >>> mttkrp(X, ones, 0)
     array([[1., 1.], [0., 0.], [2., 2.]])
     """
-    require_tensor(X)
+    require_any_tensor(X)
     mode = as_mode(mode, X.ndim)
     xp = array_module(X.values)
     inputs = as_inputs(X, factors, mode)
@@ -108,7 +109,7 @@ def mttkrp(
     return out
 
 
-def _can_be_filled(out: Array, X: Tensor, inputs: Inputs) -> bool:
+def _can_be_filled(out: Array, X: AnyTensor, inputs: Inputs) -> bool:
     """Tell whether `out` is laid out as backends fill it, and shares no memory with what they read."""
     read = [array for array in (*inputs.factors, inputs.weights, X.values) if array is not None]
     return is_plain(out) and not any(np.may_share_memory(out, array) for array in read)
@@ -128,7 +129,7 @@ class Inputs:
     weights: Array | None
 
 
-def as_inputs(X: Tensor, factors: Factors, mode: int) -> Inputs:
+def as_inputs(X: AnyTensor, factors: Factors, mode: int) -> Inputs:
     """Return the factors, checked against the tensor."""
     items, weights = _unpack(factors)
     if len(items) != X.ndim:
@@ -155,7 +156,7 @@ def _unpack(factors: Factors) -> tuple[list[Array | None], Array | None]:
     raise TypeError(f"factors: expected a sequence of arrays or a CP model, got {type(factors).__name__}")
 
 
-def _as_factor(X: Tensor, factor: Array | None, mode: int) -> Array:
+def _as_factor(X: AnyTensor, factor: Array | None, mode: int) -> Array:
     if factor is None:
         raise ValueError(f"factors: mode {mode} is None, and only the factor of the computed mode may be")
     array = as_array(factor)

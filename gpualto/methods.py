@@ -1,0 +1,130 @@
+"""What every tensor can do, whatever its format: one-line calls into `gpualto.ops`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from gpualto._arrays import Array, device_of, scatter
+
+if TYPE_CHECKING:
+    from gpualto.ops.mttkrp import Factors
+    from gpualto.tensor import AnyTensor, Tensor
+
+
+class TensorMethods:
+    """Methods of `Tensor` and `StoredTensor`; each is described where the function is."""
+
+    values: Array
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """Number of modes."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Type of the values."""
+        return self.values.dtype  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
+        return device_of(self.values)
+
+    @abstractmethod
+    def entries(self) -> tuple[Array, Array]:
+        """Return coordinates, (ndim, nnz) int64, and values of the stored entries, in their order."""
+
+    @abstractmethod
+    def parts(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """Yield coordinates and values of the entries at `size` positions at a time."""
+
+    def todense(self) -> Array:
+        """Return the dense array.
+
+        Raises
+        ------
+        ValueError
+            If it would take more than 4 GiB.
+        """
+        return scatter(*self.entries(), self.shape)
+
+    def norm(self) -> float:
+        """Return the Frobenius norm: see `gpualto.ops.reductions.norm`."""
+        from gpualto.ops.reductions import norm
+
+        return norm(self.values)
+
+    def sum(self, axis: int | Sequence[int] | None = None) -> Tensor | float:
+        """Return the sum over some modes, or over all: see `gpualto.collapse`."""
+        from gpualto.ops.reductions import collapse
+
+        return collapse(self, axis)  # type: ignore[arg-type]
+
+    def map_values(self, function: Callable[[Array], Array]) -> Self:
+        """Return the tensor with its stored values changed: see `gpualto.map_values`."""
+        from gpualto.ops.values import map_values
+
+        return map_values(self, function)  # type: ignore[type-var]
+
+    def mttkrp(
+        self, factors: Factors, mode: int, out: Array | None = None, *, deterministic: bool = False
+    ) -> Array:
+        """Multiply an unfolding with the Khatri-Rao product of the factors: see `gpualto.mttkrp`."""
+        from gpualto.ops.mttkrp import mttkrp
+
+        return mttkrp(self, factors, mode, out, deterministic=deterministic)  # type: ignore[arg-type]
+
+    def ttv(self, vectors: Array | Sequence[Array], modes: int | Sequence[int]) -> Tensor | float:
+        """Multiply with vectors along modes: see `gpualto.ttv`."""
+        from gpualto.ops.products import ttv
+
+        return ttv(self, vectors, modes)  # type: ignore[arg-type]
+
+    def ttm(self, matrix: Array, mode: int) -> Tensor:
+        """Multiply with a matrix along a mode: see `gpualto.ttm`."""
+        from gpualto.ops.products import ttm
+
+        return ttm(self, matrix, mode)  # type: ignore[arg-type]
+
+    def innerprod(self, other: AnyTensor | Array | Any) -> float:
+        """Return the inner product with a tensor, array or model: see `gpualto.innerprod`."""
+        from gpualto.ops.products import innerprod
+
+        return innerprod(self, other)  # type: ignore[arg-type]
+
+    def __matmul__(self, other: Array) -> Array:
+        """Multiply with a dense matrix or vector: see `gpualto.matmul`."""
+        from gpualto.ops.products import matmul
+
+        return matmul(self, other)  # type: ignore[arg-type]
+
+    def __mul__(self, number: float) -> Self:
+        if not _is_number(number):
+            return NotImplemented
+        return self.map_values(lambda values: values * values.dtype.type(number))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number: float) -> Self:
+        if not _is_number(number):
+            return NotImplemented
+        return self.map_values(lambda values: values / values.dtype.type(number))
+
+    def __neg__(self) -> Self:
+        return self.map_values(lambda values: -values)
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """Refuse to become dense unasked."""
+        raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
+
+    __array_ufunc__ = None  # so that array @ tensor and array * tensor fail, and number * tensor works
+
+
+def _is_number(item: object) -> bool:
+    return isinstance(item, (int, float, np.number)) and not isinstance(item, bool)
