@@ -113,7 +113,7 @@ def ttm(X: AnyTensor, matrix: Array, mode: int) -> Tensor:
     order = argsort(index)
     starts = first_of_equals(tuple(word[order] for word in index)).nonzero()[0]
     count = rows.shape[1]
-    fibers = xp.zeros((starts.size, count), np.result_type(values, rows))
+    fibers = xp.zeros((starts.size, count), np.result_type(values.dtype, rows.dtype))
     for columns in blocks(count, size=_COLUMNS) if starts.size else ():
         products = values[order, np.newaxis] * rows[coords[mode, order], columns]
         fibers[:, columns] = xp.add.reduceat(products, starts)
@@ -252,7 +252,7 @@ def sddmm(X: AnyTensor, left: Array, right: Array) -> Tensor:
     alto = as_alto(X)
     xp = array_module(alto.values)
     row, column = alto.coords
-    sums = xp.zeros(alto.nnz, np.result_type(alto.dtype, A, B))
+    sums = xp.zeros(alto.nnz, np.result_type(alto.dtype, A.dtype, B.dtype))
     for block in blocks(A.shape[1], size=_COLUMNS):
         sums += (A[row, block] * B[column, block]).sum(axis=1)
     return replace(alto, values=sums * alto.values)

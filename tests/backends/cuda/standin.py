@@ -17,12 +17,13 @@ import numpy as np
 from tests.gpuhost.build import compile_kernels
 
 FUNCTIONS = """
-    abs add arange argsort ascontiguousarray asarray array concatenate copyto cumsum divide einsum empty empty_like equal eye full
-    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square stack subtract sum repeat where zeros
+    abs add arange argsort ascontiguousarray asarray array bincount broadcast_to concatenate copyto cumsum
+    divide einsum empty empty_like equal eye flatnonzero full
+    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square repeat stack subtract sum tile where zeros
     zeros_like
 """.split()  # noqa: SIM905
 METHODS = """
-    all any argmax argsort astype copy cumsum diagonal dot max min nonzero ravel reshape searchsorted sum
+    all any argmax argsort astype copy cumsum diagonal dot max min nonzero ravel repeat reshape searchsorted sum
     transpose view
 """.split()  # noqa: SIM905
 PROTOCOL = {
