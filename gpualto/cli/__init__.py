@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
-from gpualto.cli import check, convert, cpd, demo, info, warmup
+from gpualto.cli import check, convert, cpd, demo, formats, info, warmup
 from gpualto.cli.arguments import EXIT_INTERRUPTED, Parser
 
 EXIT_ERROR = 2
@@ -57,12 +57,13 @@ def _parser() -> argparse.ArgumentParser:
         "  gpualto info ratings.tns\n"
         "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
         "  gpualto check ratings.tns --fix clean.tns\n"
-        "  gpualto convert ratings.tns.gz ratings.npz\n\n"
+        "  gpualto convert ratings.tns.gz ratings.npz\n"
+        "  gpualto formats ratings.tns\n\n"
         "'gpualto COMMAND --help' says more.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"gpualto {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (demo, info, cpd, check, convert, warmup):
+    for command in (demo, info, cpd, check, convert, formats, warmup):
         command.add_to(commands)
     return parser

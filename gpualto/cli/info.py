@@ -6,6 +6,8 @@ import argparse
 
 from gpualto.backends import backend_for
 from gpualto.cli.arguments import Commands, add_command, add_input, positive
+from gpualto.format import Format, FormatError, StoredTensor
+from gpualto.format.indices import nbytes_of
 from gpualto.io import read
 from gpualto.partition import choose_strategy, fiber_reuse
 from gpualto.tensor import Tensor, format_bytes
@@ -17,17 +19,45 @@ def add_to(commands: Commands) -> None:
         commands,
         "info",
         "show what a tensor file holds, its bit layout and the bytes that formats take",
-        "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0",
+        "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0\n"
+        '  gpualto info ratings.tns --format "(i, j) -> (i : dense, j : compressed)"',
     )
     add_input(parser)
     parser.add_argument("--rank", type=positive, default=16, help="rank to plan for (default: 16)")
+    parser.add_argument("--format", type=sound_format, metavar="TEXT", help="a format to show the bytes of")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    print(format_info(read(options.file, index_base=options.index_base), options.rank))
+    X = read(options.file, index_base=options.index_base)
+    print(format_info(X, options.rank))
+    if options.format:
+        print(f"\n{format_levels(X.to_format(options.format))}")
     return 0
+
+
+def sound_format(text: str) -> Format:
+    """Return the format that a text says."""
+    try:
+        return Format(text)
+    except FormatError as error:
+        raise argparse.ArgumentTypeError(
+            f"{error.problem}: {error.text[error.place]!r} in {text!r}"
+        ) from None
+
+
+def format_levels(X: Tensor | StoredTensor) -> str:
+    """Return the bytes of each level of a tensor."""
+    titles = [level.write(X.format.names) for level in X.format.levels]
+    width = max(map(len, [*titles, "values"]))
+    lines = [str(X.format)]
+    for number, title in enumerate(titles):
+        pos, crd = nbytes_of(X.pos(number)), nbytes_of(X.crd(number))
+        lines.append(f"  {title:<{width}}  {format_bytes(pos + crd):>10}")
+    lines.append(f"  {'values':<{width}}  {format_bytes(X.values.nbytes):>10}  {X.values.size:,} positions")
+    lines.append(f"  {'together':<{width}}  {format_bytes(X.nbytes):>10}")
+    return "\n".join(lines)
 
 
 def format_info(X: Tensor, rank: int = 16) -> str:

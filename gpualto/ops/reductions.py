@@ -86,12 +86,27 @@ def collapse(X: AnyTensor, axis: int | Sequence[int] | None = None, how: How = "
     if how == "sum":
         return Tensor.from_coo(kept, values, shape, labels=labels)
     encoding = AltoEncoding(shape)
-    index = encoding.linearize(kept)
-    order = argsort(index)
-    index = tuple(word[order] for word in index)
+    by_value = values.argsort()
+    index = encoding.linearize([row[by_value] for row in kept])
+    order = argsort(index)  # stable: the values of equal indices increase
+    index, values = tuple(word[order] for word in index), values[by_value][order]
     starts = first_of_equals(index).nonzero()[0]
-    largest = getattr(np, f"{how}imum").reduceat(values[order], starts) if starts.size else values
-    return Tensor(encoding, tuple(word[starts] for word in index), largest, tuple(labels))
+    ends = _ends(starts, values.size)
+    chosen = values[ends] if how == "max" else _smallest(values[starts], values[ends])
+    return Tensor(encoding, tuple(word[starts] for word in index), chosen, tuple(labels))
+
+
+def _ends(starts: Array, count: int) -> Array:
+    ends = starts.copy()
+    ends[:-1] = starts[1:] - 1
+    ends[-1:] = count - 1
+    return ends
+
+
+def _smallest(first: Array, last: Array) -> Array:
+    """Return the first of increasing values, unless there is a NaN, which sorts last."""
+    xp = array_module(first)
+    return xp.where(xp.isnan(last), last, first)
 
 
 def _axes(axis: int | Sequence[int] | None, ndim: int) -> list[int]:

@@ -42,13 +42,44 @@ def test_the_demo_shows_each_component_by_its_labels(run):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], *([c, "--help"] for c in ("cpd", "info", "check", "convert", "demo", "warmup"))]
+    "arguments",
+    [["--help"], *([c, "--help"] for c in ("cpd", "info", "check", "convert", "demo", "formats", "warmup"))],
 )
 def test_help_has_examples(run, capsys, arguments):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 0
     assert "examples:\n  gpualto " in capsys.readouterr().out
+
+
+class TestFormats:
+    def test_all_are_compared_with_alto(self, run):
+        status, out, _ = run("formats", FLIGHTS)
+        assert status == 0
+        rows = {line[:17].strip(): line[17:].split() for line in out.splitlines()[3:]}
+        assert list(rows) == ["ALTO", "LCO", "Morton", "COO", "HiCOO(128)", "CSF", "CSF, one per mode"]
+        assert rows["ALTO"][:4] == ["177", "kB", "12.0", "1.00"]
+        assert float(rows["CSF, one per mode"][2]) > 3 * float(rows["CSF"][2])
+
+    def test_bytes_of_any_format(self, run):
+        text = "(i, j, k, l) -> (i : dense, j : compressed, k : compressed, l : compressed)"
+        _, out, _ = run("info", FLIGHTS, "--format", text)
+        lines = dict(line.strip().split("  ", 1) for line in out.splitlines()[-6:])
+        assert lines["i : dense"].split() == ["0", "bytes"]
+        assert lines["values"].split() == ["118", "kB", "14,775", "positions"]
+
+    def test_a_format_that_is_none(self, run, capsys):
+        with pytest.raises(SystemExit) as stop:
+            main(["info", FLIGHTS, "--format", "(i, j) -> (i : dens)"])
+        assert stop.value.code == 2
+        err = capsys.readouterr().err
+        assert "unknown level type 'dens'; did you mean dense?: 'dens' in" in err
+        assert err.count("\n") == 1
+
+    def test_a_format_of_another_number_of_modes(self, run):
+        status, _, err = run("info", FLIGHTS, "--format", "(i, j) -> (i : dense, j : compressed)")
+        assert status == 2
+        assert "has 2 modes, the tensor has 4" in err
 
 
 class TestInfo:

@@ -87,6 +87,11 @@ class TestReductions:
         actual = dense(gpualto.collapse(X, axis, how))
         np.testing.assert_array_equal(actual, np.where(np.isfinite(desired), desired, 0))
 
+    def test_nan_is_not_lost(self):
+        X = gpualto.Tensor.from_coo([[0, 0, 1], [0, 1, 1]], [1.0, np.nan, 2.0], (2, 2))
+        for how in ("max", "min", "sum"):
+            np.testing.assert_array_equal(gpualto.collapse(X, 1, how).todense(), [np.nan, 2.0])
+
     def test_norm(self, X):
         np.testing.assert_allclose(X.norm(), np.linalg.norm(X.todense()))
 

@@ -19,7 +19,7 @@ from tests.gpuhost.build import compile_kernels
 FUNCTIONS = """
     abs add arange argsort ascontiguousarray asarray array bincount broadcast_to concatenate copyto cumsum
     divide einsum empty empty_like equal eye flatnonzero full
-    isfinite matmul maximum minimum multiply ones ones_like outer sign sqrt square repeat stack subtract sum tile where zeros
+    isfinite isnan matmul maximum minimum multiply ones ones_like outer sign sqrt square repeat stack subtract sum tile where zeros
     zeros_like
 """.split()  # noqa: SIM905
 METHODS = """

@@ -42,6 +42,8 @@ def test_operations(cupy, format):
     np.testing.assert_allclose(there.ttv(cupy.asarray(v), 1).todense().get(), X.ttv(v, 1).todense())
     np.testing.assert_allclose(there.ttm(cupy.asarray(matrix), 1).todense().get(), X.ttm(matrix, 1).todense())
     np.testing.assert_allclose(there.sum((0, 2)).todense().get(), X.sum((0, 2)).todense())
+    lowest = gpualto.collapse(there, 1, "min")
+    np.testing.assert_allclose(lowest.todense().get(), gpualto.collapse(X, 1, "min").todense())
     np.testing.assert_allclose((2 * there).todense().get(), 2 * X.todense())
     assert abs(there.innerprod(there) - X.norm() ** 2) < 1e-9
     assert abs(there.norm() - X.norm()) < 1e-12
