@@ -7,6 +7,7 @@ from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
 from gpualto.io import read, write
+from gpualto.ops.explain import explain, source
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
 from gpualto.ops.products import innerprod, matmul, sddmm, ttm, ttv
@@ -27,6 +28,7 @@ __all__ = [
     "collapse",
     "cp_als",
     "datasets",
+    "explain",
     "formats",
     "innerprod",
     "map_values",
@@ -35,6 +37,7 @@ __all__ = [
     "plan_mttkrp",
     "read",
     "sddmm",
+    "source",
     "testing",
     "ttm",
     "ttv",

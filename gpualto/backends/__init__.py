@@ -55,14 +55,15 @@ class Backend(Protocol):
     def describe(self) -> str:
         """Return what this backend is, for reading."""
 
+    def source(self, X: Any, mode: int, rank: int, dtype: np.dtype[np.floating]) -> str:
+        """Return the code of the loop, for reading."""
+
     def explain(self, X: Any, mode: int, rank: int, *, deterministic: bool = False) -> str:
         """Return how the MTTKRP of a mode is computed, and why."""
 
 
 def backend_for(X: AnyTensor) -> Backend:
     """Return the backend for a tensor: CUDA for CuPy arrays, compiled code with Numba, else NumPy.
-
-    Tensors in other formats than ALTO have the reference, which reads any format.
 
     Raises
     ------
@@ -71,16 +72,14 @@ def backend_for(X: AnyTensor) -> Backend:
     TypeError
         If a tensor on a device is in another format than ALTO.
     """
+    if array_module(X.values) is np:
+        return _host_backend(os.environ.get(CHOICE, ""))
     if isinstance(X, StoredTensor):
-        if array_module(X.values) is not np:
-            raise TypeError(
-                f"X: kernels read ALTO only, the tensor on {X.device} is in {X.format}; "
-                f"pass X.to_format(gpualto.formats.ALTO({X.ndim}))"
-            )
-        return _host_backend("reference")
-    if array_module(X.values) is not np:
-        return _device_backend()
-    return _host_backend(os.environ.get(CHOICE, ""))
+        raise TypeError(
+            f"X: kernels read ALTO only, the tensor on {X.device} is in {X.format}; "
+            f"pass X.to_format(gpualto.formats.ALTO({X.ndim}))"
+        )
+    return _device_backend()
 
 
 def backend_for_construction(values: Array) -> Backend:

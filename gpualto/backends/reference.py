@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "plan_mttkrp",
     "solve_normal_equations",
     "sort_entries",
+    "source",
 ]
 
 _SCRATCH_BYTES = 4 * 2**20
@@ -62,6 +64,11 @@ def describe() -> str:
 def explain(X: AnyTensor, mode: int, rank: int, *, deterministic: bool = False) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     return f"mode {mode}: in turn, the rows of each chunk sorted and summed (NumPy reference)"
+
+
+def source(X: AnyTensor, mode: int, rank: int, dtype: np.dtype[np.floating]) -> str:
+    """Return the code of the MTTKRP."""
+    return inspect.getsource(mttkrp)
 
 
 def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> tuple[LinearIndex, Array]:

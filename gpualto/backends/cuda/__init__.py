@@ -11,6 +11,7 @@ from gpualto.backends import Fill
 from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
 from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
+from gpualto.kernels import layout_source, translation_unit
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
@@ -23,6 +24,7 @@ __all__ = [
     "plan_mttkrp",
     "solve_normal_equations",
     "sort_entries",
+    "source",
 ]
 
 
@@ -44,6 +46,12 @@ def plan_mttkrp(
 ) -> Fill:
     """Return what fills an output from factors of this rank and type, by kernel launches and nothing else."""
     return prepare(_plan_mode(X, mode, rank, dtype, deterministic), X, rank, dtype)
+
+
+def source(X: Tensor, mode: int, rank: int, dtype: np.dtype[np.floating]) -> str:
+    """Return the CUDA C++ that CuPy compiles: the constants of the bit layout, then the kernel."""
+    strategy = plan_mode(X, mode, rank, dtype).strategy
+    return f"{layout_source(X.encoding)}\n{translation_unit(f'mttkrp_{strategy}.cu')}"
 
 
 def _plan_mode(
