@@ -19,15 +19,16 @@ def test_add_rows_is_an_unbuffered_add(targets, rank):
 
 
 def test_the_loop_knows_nothing_of_the_format():
-    """Any object with values and a decoder will do."""
+    """Any object that yields its entries will do."""
     X = random_tensor(0, (4, 5), 12)
 
     class Coordinates:
-        shape, ndim, nnz, values = X.shape, X.ndim, X.nnz, X.values[::-1]
+        shape, ndim = X.shape, X.ndim
 
         @staticmethod
-        def decode(positions):
-            return X.coords[:, ::-1][:, positions]
+        def parts(size):
+            for first in range(0, X.nnz, 5):
+                yield X.coords[:, ::-1][:, first : first + 5], X.values[::-1][first : first + 5]
 
     factors = [None, random_factors(1, X.shape, 3)[1]]
     out, expected = np.empty((4, 3)), np.empty((4, 3))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gpualto
-from bench import construct, cp_als, external, machine, mttkrp, peers, read, startup, strategies
+from bench import construct, cp_als, external, formats, machine, mttkrp, peers, read, startup, strategies
 from bench.harness import UnavailableError
 from bench.tensors import SPECS, draw, load
 from gpualto import Tensor
@@ -211,3 +211,20 @@ def test_startup_times_new_processes(capsys: pytest.CaptureFixture[str]) -> None
     assert cold.startswith("nothing yet")
     assert warm.startswith("on disk")
     assert all(float(number) > 0 for number in warm.split()[2:])
+
+
+def test_formats_are_compared_with_alto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "figures.json"
+    assert (
+        formats.main(
+            ["--tensors", "uber", "--nnz", "2000", "--repeats", "2", "--rank", "4", "--json", str(path)]
+        )
+        == 0
+    )
+    sections = json.loads(path.read_text())["sections"]
+    endings = ["from coordinates", "from COO", "MTTKRP of all modes, rank 4"]
+    assert all(section["title"].endswith(ending) for section, ending in zip(sections, endings, strict=True))
+    for section in sections:
+        assert [result["name"] for result in section["results"]] == list(formats.compared(4, 128))
+        assert all(result["seconds"] for result in section["results"])
+    assert "bytes a nonzero" in capsys.readouterr().out
