@@ -6,6 +6,7 @@ from gpualto.decomposition.model import CPModel
 from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
+from gpualto.interop.any import from_any
 from gpualto.io import read, write
 from gpualto.ops.explain import explain, source
 from gpualto.ops.mttkrp import mttkrp
@@ -30,6 +31,7 @@ __all__ = [
     "datasets",
     "explain",
     "formats",
+    "from_any",
     "innerprod",
     "map_values",
     "matmul",

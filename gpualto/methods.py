@@ -54,6 +54,24 @@ class TensorMethods:
         """
         return scatter(*self.entries(), self.shape)
 
+    def to_scipy(self) -> Any:
+        """Return a SciPy sparse array: see `gpualto.interop.scipy.to_scipy`."""
+        from gpualto.interop.scipy import to_scipy
+
+        return to_scipy(self)  # type: ignore[arg-type]
+
+    def to_pyttb(self) -> Any:
+        """Return a ``pyttb.sptensor``: see `gpualto.interop.pyttb.to_pyttb`."""
+        from gpualto.interop.pyttb import to_pyttb
+
+        return to_pyttb(self)  # type: ignore[arg-type]
+
+    def to_sparse(self) -> Any:
+        """Return a ``sparse.COO`` of PyData Sparse: see `gpualto.interop.sparse.to_sparse`."""
+        from gpualto.interop.sparse import to_sparse
+
+        return to_sparse(self)  # type: ignore[arg-type]
+
     def norm(self) -> float:
         """Return the Frobenius norm: see `gpualto.ops.reductions.norm`."""
         from gpualto.ops.reductions import norm

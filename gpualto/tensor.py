@@ -306,12 +306,6 @@ class Tensor(TensorMethods):
         """Return the coordinates, (ndim, n) int64, of a run of stored positions."""
         return self.encoding.delinearize(tuple(word[positions] for word in self.index))
 
-    def to_scipy(self) -> Any:
-        """Return a SciPy ``coo_array`` of the same shape; n-dimensional ones need SciPy 1.13."""
-        from gpualto.interop.scipy import to_scipy
-
-        return to_scipy(self)
-
     # What it gives --------------------------------------------------------------------------------------
 
     def astype(self, dtype: Any) -> Self:

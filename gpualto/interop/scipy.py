@@ -1,21 +1,152 @@
-"""SciPy sparse arrays."""
+"""SciPy sparse arrays, and the sparse matrices of ``cupyx.scipy``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gpualto._arrays import Array, array_module, as_values
 from gpualto._optional import require
 from gpualto.encoding import AltoEncoding
+from gpualto.format import named
+from gpualto.format.expressions import Quotient
+from gpualto.format.format import Format
+from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.ordering import argsort, first_of_equals
-from gpualto.tensor import Tensor
+from gpualto.tensor import AnyTensor, Tensor
+
+_MATRIX_MODES = 2
 
 
-def to_scipy(X: Tensor) -> Any:
-    """Return a ``coo_array`` of the shape of the tensor."""
-    sparse = require("scipy.sparse", "cpu", "Tensor.to_scipy")
-    return sparse.coo_array((X.values.copy(), tuple(X.coords)), shape=X.shape)
+def matrix_kind(format: Format) -> str | None:
+    """Return what SciPy calls the format of a matrix, or None where it has none like it.
+
+    Examples
+    --------
+    >>> matrix_kind(named.BSR(2, 3)), matrix_kind(named.DCSR())
+    ('bsr', None)
+    """
+    if format.ndim != _MATRIX_MODES:
+        return None
+    kinds = {named.CSR(): "csr", named.CSC(): "csc", named.DIA(): "dia", named.COO(2): "coo"}
+    return "bsr" if block_of(format) else kinds.get(format)
+
+
+def block_of(format: Format) -> tuple[int, int] | None:
+    """Return rows and columns of the blocks of a format that is a `named.BSR`."""
+    divisors = [e.divisor for e in format.expressions if isinstance(e, Quotient)]
+    if format.ndim != _MATRIX_MODES or len(divisors) != _MATRIX_MODES:
+        return None
+    rows, columns = divisors
+    return (rows, columns) if format == named.BSR(rows, columns) else None
+
+
+# To SciPy ---------------------------------------------------------------------------------------------------
+
+
+def to_scipy(X: AnyTensor) -> Any:
+    """Return a SciPy sparse array: of the same format where SciPy has it, else a ``coo_array``.
+
+    A matrix in CSR, CSC, BSR or DIA shares its values with the tensor. On a device it is one of ``cupyx``.
+    """
+    if isinstance(X, StoredTensor):
+        maker = _MAKERS.get(matrix_kind(X.format) or "")
+        made = maker(X) if maker else None
+        if made is not None:
+            return made
+    coords, values = X.entries()
+    return _constructor(X, "coo")((values.copy(), tuple(coords)), shape=X.shape)
+
+
+def _constructor(X: AnyTensor, kind: str) -> Any:
+    """Return the class for a kind of matrix: SciPy's array, or the matrix of cupyx."""
+    if array_module(X.values) is np:
+        return getattr(require("scipy.sparse", "cpu", "Tensor.to_scipy"), f"{kind}_array")
+    return getattr(require("cupyx.scipy.sparse", "cuda13", "Tensor.to_scipy"), f"{kind}_matrix")
+
+
+def _to_compressed(X: StoredTensor) -> Any:
+    arrays = X.levels[1]
+    kind = matrix_kind(X.format)
+    return _constructor(X, str(kind))((X.values, _index(arrays.crd), arrays.pos), shape=X.shape)
+
+
+def _to_blocks(X: StoredTensor) -> Any:
+    block = block_of(X.format)
+    assert block is not None
+    if any(length % edge for length, edge in zip(X.shape, block, strict=True)):
+        return None  # SciPy has no padding
+    arrays = X.levels[1]
+    data = X.values.reshape(-1, *block)
+    return _constructor(X, "bsr")((data, _index(arrays.crd), arrays.pos), shape=X.shape)
+
+
+def _to_diagonals(X: StoredTensor) -> Any:
+    data = X.values.reshape(-1, X.shape[1])
+    return _constructor(X, "dia")((data, _index(X.crd(0))), shape=X.shape)
+
+
+def _index(crd: Array) -> Array:
+    """Return coordinates in a type that SciPy has."""
+    return crd if crd.dtype.itemsize in (4, 8) else crd.astype(np.int32)
+
+
+_MAKERS: dict[str, Callable[[StoredTensor], Any]] = {
+    "csr": _to_compressed,
+    "csc": _to_compressed,
+    "bsr": _to_blocks,
+    "dia": _to_diagonals,
+}
+
+
+# From SciPy -------------------------------------------------------------------------------------------------
+
+
+def from_scipy(array: Any) -> AnyTensor:
+    """Return a tensor in the format of a SciPy sparse array, its arrays shared where they are sorted.
+
+    CSR, CSC, BSR and DIA stay what they are; all others become ALTO.
+    """
+    kind = array.format
+    if kind in ("csr", "csc", "bsr"):
+        return _from_compressed(array, kind)
+    if kind == "dia":
+        return _from_diagonals(array)
+    return Tensor.from_scipy(array)
+
+
+def _from_compressed(array: Any, kind: str) -> StoredTensor:
+    if not array.has_canonical_format:
+        array = array.copy()
+        array.sum_duplicates()
+    format = named.BSR(*array.blocksize) if kind == "bsr" else {"csr": named.CSR(), "csc": named.CSC()}[kind]
+    levels = [_computed(), LevelArrays(array.indptr, array.indices)]
+    levels += [_computed(), _computed()] if kind == "bsr" else []
+    return StoredTensor(format, array.shape, tuple(levels), as_values(array.data.reshape(-1)))
+
+
+def _from_diagonals(array: Any) -> StoredTensor:
+    """Return the diagonals in order; what lies outside the matrix, which SciPy ignores, becomes zero."""
+    rows, columns = array.shape
+    order = np.argsort(array.offsets, kind="stable")
+    offsets = array.offsets[order].astype(np.int64)
+    data = np.zeros((offsets.size, columns), array.data.dtype)
+    width = min(columns, array.data.shape[1])
+    data[:, :width] = array.data[order, :width]
+    row = np.arange(columns) - offsets[:, np.newaxis]
+    data[(row < 0) | (row >= rows)] = 0
+    levels = (LevelArrays(np.array([0, offsets.size]), offsets), _computed())
+    return StoredTensor(named.DIA(), array.shape, levels, as_values(data.reshape(-1)))
+
+
+def _computed() -> LevelArrays:
+    nothing = np.zeros(0, np.int64)
+    return LevelArrays(nothing, nothing)
+
+
+# Unfoldings -------------------------------------------------------------------------------------------------
 
 
 def unfold(X: Tensor, mode: int) -> Any:
@@ -25,7 +156,7 @@ def unfold(X: Tensor, mode: int) -> Any:
     """
     sparse = require("scipy.sparse", "cpu", "an unfolding")
     coords = X.coords
-    others = [n for n in range(X.ndim) if n != mode]
+    others: Sequence[int] = [n for n in range(X.ndim) if n != mode]
     if not others:
         columns = np.zeros(X.nnz, np.int64)
     else:

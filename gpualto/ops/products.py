@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,7 @@ from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, b
 from gpualto.encoding import AltoEncoding
 from gpualto.format.named import ALTO
 from gpualto.format.storage import StoredTensor
+from gpualto.interop.scipy import matrix_kind, to_scipy
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ordering import argsort, first_of_equals
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
@@ -172,7 +174,8 @@ def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
 def matmul(X: AnyTensor, other: Array) -> Array:
     """Multiply a sparse matrix, or a batch of them, with a dense matrix or vector: ``X @ other``.
 
-    A matrix times a matrix is the MTTKRP of two modes, by the same kernels.
+    Matrices in CSR, CSC, BSR, DIA and COO format are multiplied by SciPy, or cuSPARSE on a device. In all
+    others a matrix times a matrix is the MTTKRP of two modes, by the same kernels.
 
     Parameters
     ----------
@@ -205,6 +208,8 @@ def matmul(X: AnyTensor, other: Array) -> Array:
     length = X.shape[-1]
     if dense.ndim == 1:
         return matmul(X, _dense(X, dense, (length,), "other")[:, np.newaxis])[..., 0]
+    if isinstance(X, StoredTensor) and matrix_kind(X.format) and find_spec("scipy") is not None:
+        return to_scipy(X) @ _dense(X, dense, (length, None), "other")
     if X.ndim == _MATRIX_MODES:
         return mttkrp(X, [None, _dense(X, dense, (length, None), "other")], 0)
     xp = array_module(X.values)

@@ -1,0 +1,24 @@
+"""pyttb's sparse tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpualto._optional import require
+from gpualto.tensor import AnyTensor, Tensor
+
+
+def to_pyttb(X: AnyTensor) -> Any:
+    """Return a ``pyttb.sptensor`` with a copy of the entries, in their order."""
+    pyttb = require("pyttb", "bench", "Tensor.to_pyttb")
+    coords, values = X.to_device("cpu").entries()
+    return pyttb.sptensor(np.ascontiguousarray(coords.T), values.astype(np.float64)[:, np.newaxis], X.shape)
+
+
+def from_pyttb(tensor: Any) -> Tensor:
+    """Return a tensor from a ``pyttb.sptensor``."""
+    count = tensor.vals.size
+    coords = tensor.subs.T if count else np.zeros((len(tensor.shape), 0), np.int64)
+    return Tensor.from_coo(coords, tensor.vals.reshape(-1), tensor.shape)

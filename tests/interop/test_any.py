@@ -1,0 +1,55 @@
+"""Tensors of other packages, in and out."""
+
+import numpy as np
+import pytest
+import pyttb
+import sparse
+
+import gpualto
+from gpualto import formats
+from tests.oracle import random_tensor
+
+X = random_tensor(0, (4, 5, 3), 25)
+
+
+@pytest.mark.parametrize("format", [formats.ALTO(3), formats.CSF(3), formats.Dense(3)], ids=str)
+class TestRoundTrips:
+    def test_pyttb(self, format):
+        there = X.to_format(format).to_pyttb()
+        assert isinstance(there, pyttb.sptensor)
+        np.testing.assert_array_equal(there.full().data, X.todense())
+        assert gpualto.from_any(there) == X
+
+    def test_pydata_sparse(self, format):
+        there = X.to_format(format).to_sparse()
+        assert isinstance(there, sparse.COO)
+        np.testing.assert_array_equal(there.todense(), X.todense())
+        assert gpualto.from_any(there) == X
+        assert gpualto.from_any(sparse.GCXS.from_coo(there)) == X
+
+
+def test_empty_tensors():
+    empty = gpualto.Tensor.from_coo(np.zeros((2, 0), int), [], (3, 4))
+    assert gpualto.from_any(empty.to_pyttb()) == empty
+    assert gpualto.from_any(empty.to_sparse()) == empty
+    assert gpualto.from_any(pyttb.sptensor(shape=(3, 4))) == empty
+
+
+def test_tensors_and_dense_arrays():
+    assert gpualto.from_any(X) is X
+    fibers = X.to_format(formats.CSF(3))
+    assert gpualto.from_any(fibers) is fibers
+    assert gpualto.from_any(X.todense()) == X
+    assert gpualto.from_any([[0, 2], [1, 0]]).nnz == 2
+
+
+def test_what_is_not_stored_has_to_be_zero():
+    array = sparse.COO.from_numpy(np.ones((2, 2)), fill_value=1.0)
+    with pytest.raises(ValueError, match="what is not stored counts as 1.0"):
+        gpualto.from_any(array)
+
+
+@pytest.mark.parametrize("item", [object(), "text", {1: 2}])
+def test_what_is_no_tensor(item):
+    with pytest.raises(TypeError, match="there is no tensor to be made of"):
+        gpualto.from_any(item)

@@ -1,0 +1,89 @@
+"""Matrices keep their format and share their values."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import gpualto
+from gpualto import formats
+from gpualto.interop.scipy import from_scipy, to_scipy
+from tests.oracle import random_tensor
+
+KINDS = {
+    "csr": formats.CSR(),
+    "csc": formats.CSC(),
+    "bsr": formats.BSR(2, 3),
+    "dia": formats.DIA(),
+}
+
+
+def matrix(kind):
+    array = scipy.sparse.coo_array(random_tensor(0, (6, 9), 20).todense())
+    result = array.tobsr((2, 3)) if kind == "bsr" else array.asformat(kind)
+    if kind == "bsr":
+        result.sort_indices()
+    return result
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_scipy(kind):
+    array = matrix(kind)
+    X = gpualto.from_any(array)
+    assert X.format == KINDS[kind]
+    np.testing.assert_array_equal(X.todense(), array.toarray())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_scipy_shares_the_values(kind):
+    X = random_tensor(0, (6, 9), 20).to_format(KINDS[kind])
+    array = X.to_scipy()
+    assert array.format == kind
+    assert np.shares_memory(array.data, X.values)
+    np.testing.assert_array_equal(array.toarray(), X.todense())
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_there_and_back_shares_everything(kind):
+    array = matrix(kind)
+    X = from_scipy(array)
+    back = to_scipy(X)
+    for mine, other in [(back.data, array.data), (back.indices, array.indices), (back.indptr, array.indptr)]:
+        assert np.shares_memory(mine, other)
+    assert gpualto.from_any(matrix(kind)).to_format(formats.ALTO(2)) == random_tensor(0, (6, 9), 20)
+
+
+def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy():
+    array = scipy.sparse.csr_array(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3, 3]), shape=(2, 4))
+    X = from_scipy(array)
+    assert X.crd(1).tolist() == [0, 2]
+    assert X.values.tolist() == [2.0, 4.0]
+    assert array.indices.tolist() == [2, 0, 2]
+
+
+def test_diagonals_in_any_order_of_any_width_with_anything_outside():
+    data = np.array([[9.0, 1.0, 2.0], [3.0, 4.0, 9.0]])
+    array = scipy.sparse.dia_array((data, [1, -1]), shape=(3, 5))
+    X = from_scipy(array)
+    assert X.crd(0).tolist() == [-1, 1]
+    np.testing.assert_array_equal(X.todense(), array.toarray())
+    np.testing.assert_allclose(X.norm(), np.linalg.norm(array.toarray()))
+
+
+def test_blocks_that_do_not_divide_become_coordinates():
+    X = random_tensor(0, (5, 7), 20).to_format(formats.BSR(2, 3))
+    array = X.to_scipy()
+    assert array.format == "coo"
+    np.testing.assert_array_equal(array.toarray(), X.todense())
+
+
+@pytest.mark.parametrize("format", [formats.DCSR(), formats.COO(2), formats.ALTO(2), formats.CSF(3)], ids=str)
+def test_formats_that_scipy_does_not_have_become_coordinates(format):
+    X = random_tensor(0, (5, 7, 3)[: format.ndim], 20).to_format(format)
+    array = X.to_scipy()
+    assert array.format == "coo"
+    np.testing.assert_array_equal(array.toarray() if format.ndim == 2 else array.todense(), X.todense())
+
+
+@pytest.mark.parametrize("kind", ["coo", "dok", "lil"])
+def test_others_become_alto(kind):
+    assert isinstance(gpualto.from_any(matrix(kind)), gpualto.Tensor)
