@@ -46,6 +46,9 @@ class Backend(Protocol):
     ) -> tuple[LinearIndex, Array]:
         """Check coordinates, and return linear indices and values in stable order of the index."""
 
+    def argsort(self, index: LinearIndex) -> Array:
+        """Return the stable permutation that sorts linear indices."""
+
     def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
         """Return the (ndim, nnz) int64 coordinates of linear indices."""
 

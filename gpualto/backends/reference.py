@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpualto.tensor import AnyTensor
 
 __all__ = [
+    "argsort",
     "delinearize",
     "describe",
     "explain",

@@ -28,7 +28,7 @@ from gpualto.format.levels import (
 )
 from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
-from gpualto.ordering import argsort, is_increasing
+from gpualto.ordering import is_increasing
 
 _WORD = 1 << 64
 
@@ -134,10 +134,12 @@ def _in_order(columns: list[Column], limits: Sequence[Bounds], values: Array) ->
         if values.size > 1:
             raise ValueError(f"coords: a scalar has one value, {values.size} were given")
         return columns, values
+    from gpualto.backends import backend_for_construction
+
     keys = _sort_keys(columns, limits)
     if is_increasing(keys):
         return columns, values
-    order = argsort(keys) if len(keys) > 1 else array_module(values).argsort(keys[0])
+    order = backend_for_construction(values).argsort(keys)
     if not bool(changes(*take(keys, order)).all()):
         raise ValueError(
             "coords: a coordinate is repeated; sum the duplicates first, as Tensor.from_coo does"

@@ -12,7 +12,7 @@ import numpy as np
 from gpualto._arrays import Array, empty
 from gpualto.backends import Fill
 from gpualto.backends.cpu import bits, generated, kernels, threads
-from gpualto.backends.cpu.construction import delinearize, sort_entries
+from gpualto.backends.cpu.construction import argsort, delinearize, sort_entries
 from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
 from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge
 from gpualto.backends.dense import solve_normal_equations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpualto.tensor import AnyTensor, Tensor
 
 __all__ = [
+    "argsort",
     "delinearize",
     "describe",
     "explain",

@@ -55,6 +55,15 @@ def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> 
     return (*(gather(word, order) for word in index[:-1]), keys), gather(values, order)
 
 
+def argsort(index: LinearIndex) -> Array:
+    """Return the stable permutation that sorts linear indices of any number of words."""
+    order = None
+    for word in index:
+        keys = word.astype(np.uint64) if order is None else gather(word, order)
+        _, order = _sort(keys, order, int(word.max(initial=0)).bit_length())
+    return np.arange(index[0].size) if order is None else order
+
+
 def stable_order(keys: Array, nbits: int) -> Array:
     """Return the permutation that sorts integers of so many bits, in 4 bytes each where that is enough."""
     _, order = _sort(keys.astype(np.uint64), None, nbits)

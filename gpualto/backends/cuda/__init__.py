@@ -12,11 +12,13 @@ from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
 from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
 from gpualto.kernels import layout_source, translation_unit
+from gpualto.ordering import argsort
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
 
 __all__ = [
+    "argsort",
     "delinearize",
     "describe",
     "explain",

@@ -119,3 +119,12 @@ def test_coordinates_out_of_bounds_are_found_before():
     coords, values = entries((50, 60), 1000)
     with pytest.raises(ValueError, match="mode 1 has the coordinate"):
         Tensor.from_coo(coords, values, (50, 30))
+
+
+@pytest.mark.usefixtures("workers")
+@pytest.mark.parametrize("words", [1, 2, 3])
+def test_argsort_is_stable_for_any_number_of_words(words):
+    rng = np.random.default_rng(words)
+    index = tuple(rng.integers(0, 9, 500).astype(np.uint64) << np.uint64(bits) for bits in (0, 61, 7)[:words])
+    np.testing.assert_array_equal(construction.argsort(index), reference.argsort(index))
+    assert construction.argsort((np.zeros(3, np.uint64),)).tolist() == [0, 1, 2]
