@@ -91,13 +91,14 @@ __device__ __forceinline__ void sum_tile(const Tile<Layout, T>& tile, int count,
 }
 
 // Takes a run of nonzeros, the warps of a block in turn by tiles, and hands sums by output row to `target`.
-template <class Layout, int Mode, class T, int Rank, class Value, class Target>
-__device__ __forceinline__ void sum_run(Tile<Layout, T>& tile, const Words<Layout>& words, const Value* values,
-                                        long long begin, long long end, long long stride,
-                                        const Pointers<const T, Layout::modes>& factors, int panel, Target target) {
+// fill(tile, first, count) fills a tile with `count` nonzeros from position `first` on.
+template <class Layout, int Mode, class T, int Rank, class Fill, class Target>
+__device__ __forceinline__ void sum_run(Tile<Layout, T>& tile, long long begin, long long end, long long stride,
+                                        const Pointers<const T, Layout::modes>& factors, int panel, Fill fill,
+                                        Target target) {
   for (long long first = begin; first < end; first += stride) {
     const int count = end - first < warp_lanes ? static_cast<int>(end - first) : warp_lanes;
-    fill_tile<Layout, Mode>(tile, words, values, first, count);
+    fill(tile, first, count);
     sum_tile<Layout, Mode, T, Rank>(tile, count, factors, panel, target);
     __syncwarp();
   }

@@ -17,7 +17,10 @@ __global__ void __launch_bounds__(Threads, 1)
     T* const place = out + static_cast<long long>(row) * Rank + panel * Columns<T, Rank>::panel_width;
     sum.for_each(panel, [&](auto& vector, int column) { add_to_global(place + column, vector); });
   };
-  sum_run<Layout, Mode, T, Rank>(tiles[warp], words, values, begin, nnz, stride, factors, panel, target);
+  const auto fill = [&](Tile<Layout, T>& tile, long long first, int count) {
+    fill_tile<Layout, Mode>(tile, words, values, first, count);
+  };
+  sum_run<Layout, Mode, T, Rank>(tiles[warp], begin, nnz, stride, factors, panel, fill, target);
 }
 
 }  // namespace gpualto

@@ -29,8 +29,11 @@ __global__ void __launch_bounds__(Threads, 1)
     T* const place = staged + static_cast<int>(static_cast<long long>(row) - segment.low) * width;
     sum.for_each(panel, [&](auto& vector, int column) { add_to_shared(place + column, vector); });
   };
-  sum_run<Layout, Mode, T, Rank>(tiles[warp], words, values, segment.begin + warp * warp_lanes, segment.end, Threads,
-                                 factors, panel, target);
+  const auto fill = [&](Tile<Layout, T>& tile, long long first, int count) {
+    fill_tile<Layout, Mode>(tile, words, values, first, count);
+  };
+  sum_run<Layout, Mode, T, Rank>(tiles[warp], segment.begin + warp * warp_lanes, segment.end, Threads, factors, panel,
+                                 fill, target);
   __syncthreads();
 
   using Part = Vector<T, Columns<T, Rank>::vector>;

@@ -14,7 +14,6 @@ import numpy as np
 
 from gpualto._arrays import Array, Coordinates, array_module
 from gpualto.encoding import AltoEncoding, LinearIndex
-from gpualto.format.storage import StoredTensor
 
 if TYPE_CHECKING:
     from gpualto.tensor import AnyTensor
@@ -72,16 +71,9 @@ def backend_for(X: AnyTensor) -> Backend:
     ------
     ValueError
         If the environment variable GPUALTO_BACKEND names no backend.
-    TypeError
-        If a tensor on a device is in another format than ALTO.
     """
     if array_module(X.values) is np:
         return _host_backend(os.environ.get(CHOICE, ""))
-    if isinstance(X, StoredTensor):
-        raise TypeError(
-            f"X: kernels read ALTO only, the tensor on {X.device} is in {X.format}; "
-            f"pass X.to_format(gpualto.formats.ALTO({X.ndim}))"
-        )
     return _device_backend()
 
 

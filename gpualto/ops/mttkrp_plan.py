@@ -13,7 +13,7 @@ from gpualto._arrays import Array, array_module, as_mode
 from gpualto.backends import Fill, backend_for
 from gpualto.ops.mttkrp import Factors, as_inputs, check_out, is_plain
 from gpualto.profiling import annotate
-from gpualto.tensor import Tensor, require_tensor
+from gpualto.tensor import AnyTensor, require_any_tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class MttkrpPlan:
     Printed, it says how each mode is computed, and why.
     """
 
-    X: Tensor
+    X: AnyTensor
     rank: int
     dtype: np.dtype[np.floating]
     deterministic: bool
@@ -81,7 +81,7 @@ class MttkrpPlan:
 _NOT_PLAIN = "is not C-contiguous or not aligned to 16 bytes, and a plan makes no copies; pass a copy of it"
 
 
-def plan_mttkrp(X: Tensor, rank: int, dtype: Any = None, *, deterministic: bool = False) -> MttkrpPlan:
+def plan_mttkrp(X: AnyTensor, rank: int, dtype: Any = None, *, deterministic: bool = False) -> MttkrpPlan:
     """Prepare the MTTKRP of all modes for many calls.
 
     On a CUDA device kernels are compiled, strategies chosen and scratch memory is taken here. A call only
@@ -91,7 +91,7 @@ def plan_mttkrp(X: Tensor, rank: int, dtype: Any = None, *, deterministic: bool 
 
     Parameters
     ----------
-    X : Tensor
+    X : Tensor or StoredTensor
     rank : int
         Number of columns of the factors.
     dtype : float32 or float64, optional
@@ -108,13 +108,14 @@ def plan_mttkrp(X: Tensor, rank: int, dtype: Any = None, *, deterministic: bool 
 
     Examples
     --------
+    >>> from gpualto import Tensor
     >>> X = Tensor.from_coo([[0, 2], [1, 0], [3, 3]], [1.0, 2.0], shape=(3, 2, 4))
     >>> plan = plan_mttkrp(X, rank=2)
     >>> factors = [np.ones((length, 2)) for length in X.shape]
     >>> plan(factors, 0, out=np.empty((3, 2)))
     array([[1., 1.], [0., 0.], [2., 2.]])
     """
-    require_tensor(X)
+    require_any_tensor(X)
     columns = operator.index(rank)
     if columns < 1:
         raise ValueError(f"rank: expected a positive integer, got {columns}")

@@ -47,7 +47,7 @@ def plan_mttkrp(
 ) -> Fill:
     """Return the MTTKRP of a mode, planned."""
     if isinstance(X, StoredTensor):
-        return generated.plan_mttkrp(X, mode, rank, dtype)
+        return generated.plan_mttkrp(X, mode, rank, dtype, deterministic=deterministic)
     if X.nnz == 0 or rank == 0:
         return lambda factors, out: out.fill(0)
     plan = plan_mode(X, mode, rank, deterministic=deterministic)

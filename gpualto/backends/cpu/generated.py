@@ -12,13 +12,53 @@ from numba import njit
 from gpualto._arrays import Array, empty
 from gpualto.backends import Fill, reference
 from gpualto.backends.cpu import bits, threads
-from gpualto.backends.cpu.decoder_source import Decoder, UnwritableError, array_name, write_decoder
 from gpualto.backends.cpu.instructions import add_product, add_product_atomically, pext
 from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge
 from gpualto.format.format import Format
-from gpualto.format.indices import words_of
+from gpualto.format.source import Decoder, UnwritableError, array_name, arrays_of, write_decoder
 from gpualto.format.storage import StoredTensor
 from gpualto.partition import segment_bounds
+
+
+class Python:
+    """The language of Numba: positions are taken in order, and parents looked for from the last one on."""
+
+    def number(self, number: int) -> str:
+        """Return an unsigned constant."""
+        return f"U({number})"
+
+    def assign(self, name: str, code: str) -> str:
+        """Return an assignment."""
+        return f"{name} = {code}"
+
+    def skip_if(self, condition: str) -> list[str]:
+        """Return a jump to the next position."""
+        return [f"if {condition}:", "    continue"]
+
+    def quotient(self, left: str, right: str, *, signed: bool) -> str:
+        """Return a quotient; Python's is rounded down."""
+        return f"({left} // {right})"
+
+    def remainder(self, left: str, right: str, *, signed: bool) -> str:
+        """Return a remainder; Python's has the sign of the divisor."""
+        return f"({left} % {right})"
+
+    def gather(self, word: str, mask: int) -> str:
+        """Return the call of what gathers bits on this CPU."""
+        return f"gather({word}, U({mask:#x}))"
+
+    def find_parent(
+        self, pos: str, parent: str, place: str, *, one_by_one: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return a search before the loop, and a step in it; one by one without a branch to mispredict."""
+        is_beyond = f"U({pos}[{parent} + U(1)]) <= {place}"
+        step = [f"{parent} += U({is_beyond})"]
+        if not one_by_one:
+            step = [f"while {is_beyond}:", f"    {parent} += U(1)"]
+        return [f"{parent} = parent_of({pos}, {place})"], step
+
+
+PYTHON = Python()
 
 _PRIVATE_ROWS_PER_POSITION = 0.1
 """Private rows a position up to which each thread has an output of its own."""
@@ -26,22 +66,25 @@ _PRIVATE_ROWS_PER_POSITION = 0.1
 _POSITIONS_PER_SEGMENT = 1 << 14
 
 
-def plan_mttkrp(X: StoredTensor, mode: int, rank: int, dtype: np.dtype[Any]) -> Fill:
+def plan_mttkrp(
+    X: StoredTensor, mode: int, rank: int, dtype: np.dtype[Any], *, deterministic: bool = False
+) -> Fill:
     """Return the MTTKRP of a mode: generated code, or the reference for the few formats that have none."""
     if X.nse == 0 or rank == 0:
         return lambda factors, out: out.fill(0)
     try:
-        write_decoder(X.format, X.shape)
+        write_decoder(X.format, X.shape, PYTHON)
     except UnwritableError:
         return reference.plan_mttkrp(X, mode, rank, dtype)
-    shared = _is_shared(X, mode)
-    return lambda factors, out: _run(X, mode, factors, out, shared)
+    count = 1 if deterministic else _segment_count(X)
+    shared = _is_shared(X, mode, count)
+    return lambda factors, out: _run(X, mode, factors, out, count, shared)
 
 
 def explain(X: StoredTensor, mode: int) -> str:
     """Return how the MTTKRP of a mode is computed, and why."""
     try:
-        write_decoder(X.format, X.shape)
+        write_decoder(X.format, X.shape, PYTHON)
     except UnwritableError as error:
         return f"mode {mode}: by the reference, as no code is written for {X.format}: {error}"
     return f"mode {mode}: code written for {X.format}, {_sharing(X, mode)}"
@@ -51,15 +94,16 @@ def _sharing(X: StoredTensor, mode: int) -> str:
     count = _segment_count(X)
     if count == 1:
         return "one run of positions"
-    target = "one output, added to atomically" if _is_shared(X, mode) else "an output for each"
+    target = "one output, added to atomically" if _is_shared(X, mode, count) else "an output for each"
     return f"{count} runs of positions, {target}"
 
 
 def source(X: StoredTensor, mode: int, rank: int, dtype: np.dtype[Any]) -> str:
     """Return the code of the MTTKRP of a mode, or that of the reference where none is written."""
     stride = rank * dtype.itemsize
+    shared = _is_shared(X, mode, _segment_count(X))
     try:
-        return mttkrp_source(X.format, X.shape, mode, stride, min(stride, PANEL_BYTES), _is_shared(X, mode))
+        return mttkrp_source(X.format, X.shape, mode, stride, min(stride, PANEL_BYTES), shared)
     except UnwritableError:
         return reference.source(X, mode, rank, dtype)
 
@@ -68,19 +112,20 @@ def _segment_count(X: StoredTensor) -> int:
     return max(min(threads.count(), X.nse // _POSITIONS_PER_SEGMENT), 1)
 
 
-def _is_shared(X: StoredTensor, mode: int) -> bool:
-    count = _segment_count(X)
+def _is_shared(X: StoredTensor, mode: int, count: int) -> bool:
     return count > 1 and count * X.shape[mode] > _PRIVATE_ROWS_PER_POSITION * X.nse
 
 
-def _run(X: StoredTensor, mode: int, factors: list[Array | None], out: Array, shared: bool) -> None:
+def _run(
+    X: StoredTensor, mode: int, factors: list[Array | None], out: Array, count: int, shared: bool
+) -> None:
     modes = [n for n in range(X.ndim) if n != mode]
     inputs = [as_rows(factors[n], out.dtype, X.nse) for n in modes]
-    pieces = segment_bounds(X.nse, _segment_count(X))
+    pieces = segment_bounds(X.nse, count)
     private = [] if shared else [empty(out.shape, out.dtype) for _ in pieces[2:]]
     fill_zero([out, *private])
     targets = [out] * (len(pieces) - 1) if shared else [out, *private]
-    arrays = _arrays(X)
+    arrays = tuple(arrays_of(X, write_decoder(X.format, X.shape, PYTHON)))
     stride = out.strides[0]
     for panel in range(0, stride, PANEL_BYTES):
         width = min(stride - panel, PANEL_BYTES)
@@ -102,16 +147,6 @@ def _run(X: StoredTensor, mode: int, factors: list[Array | None], out: Array, sh
         merge(out, own)
 
 
-def _arrays(X: StoredTensor) -> tuple[Array, ...]:
-    """Return the arrays that the code reads, in the order of its `Decoder`."""
-    found = []
-    for kind, level, word in write_decoder(X.format, X.shape).arrays:
-        arrays = X.levels[level]
-        item = {"pos": arrays.pos, "crd": arrays.crd}.get(kind)
-        found.append(arrays.reach if item is None else words_of(item)[word])
-    return tuple(found)
-
-
 def mttkrp_source(
     format: Format, shape: tuple[int, ...], mode: int, stride: int, width: int, shared: bool
 ) -> str:
@@ -120,7 +155,7 @@ def mttkrp_source(
     It adds, for each position from `start` to `stop`, the value times the product of the rows at `bases` to a
     row of the output at the address `rows`.
     """
-    decoder = write_decoder(format, shape)
+    decoder = write_decoder(format, shape, PYTHON)
     coordinates = [decoder.coordinates[n] for n in (mode, *(n for n in range(len(shape)) if n != mode))]
     update = "add_product_atomically" if shared else "add_product"
     target = f"rows + {coordinates[0]} * U({stride})"

@@ -56,14 +56,14 @@ def blocks_for(cupy: ModuleType, kernel: Any, threads: int, items: int) -> int:
     return min(-(-items // threads), current_device(cupy).blocks(kernel, threads))
 
 
-def kernel(cupy: ModuleType, encoding: AltoEncoding, file: str, expression: str) -> Any:
-    """Return a kernel of the namespace gpualto, compiled for a bit layout.
+def kernel(cupy: ModuleType, encoding: AltoEncoding, file: str, expression: str, more: str = "") -> Any:
+    """Return a kernel of the namespace gpualto, compiled for a bit layout and what `more` declares.
 
     CuPy keeps the compiled code on disk, under a key of the whole source.
     """
-    key = (cupy, encoding, expression)
+    key = (cupy, encoding, expression, more)
     if key not in _modules:
-        code = f"{layout_source(encoding)}\n{translation_unit(file)}"
+        code = f"{layout_source(encoding)}\n{more}\n{translation_unit(file)}"
         name = f"gpualto::{expression}"
         module = cupy.RawModule(code=code, options=OPTIONS, name_expressions=(name,))
         _modules[key] = module.get_function(name)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import gpualto
 from gpualto import formats
 from gpualto.backends.cpu import generated
-from gpualto.backends.cpu.decoder_source import UnwritableError, write_decoder
+from gpualto.format.source import UnwritableError, arrays_of, write_decoder
 from tests.format.formats import formats as random_formats
 from tests.format.test_storage import SLOW, with_room
 from tests.oracle import dense_mttkrp, random_factors, random_tensor
@@ -46,7 +46,14 @@ def entries_by_source(X, start, stop):
     scope["parent_of"] = lambda pos, place: np.uint64(np.searchsorted(pos, int(place), side="right") - 1)
     exec(text.replace("range(start, stop)", "map(U, range(start, stop))"), scope)
     with np.errstate(over="ignore"):
-        scope["kernel"](X.values, generated._arrays(X), np.uint64(start), np.uint64(stop), (), np.uint64(0))
+        scope["kernel"](
+            X.values,
+            tuple(arrays_of(X, write_decoder(X.format, X.shape, generated.PYTHON))),
+            np.uint64(start),
+            np.uint64(stop),
+            (),
+            np.uint64(0),
+        )
     return found
 
 
@@ -88,7 +95,7 @@ class TestLinearIndicesOfManyBits:
     def test_no_code_is_written_where_they_are_cut(self):
         format = formats.BLCO(3, 32)
         with pytest.raises(UnwritableError):
-            write_decoder(format, self.shape)
+            write_decoder(format, self.shape, generated.PYTHON)
         X = gpualto.Tensor.from_coo([[5], [6], [7]], [2.0], self.shape).to_format(format)
         assert "by the reference" in generated.explain(X, 0)
         assert "def mttkrp" in gpualto.source("mttkrp", X)
@@ -113,6 +120,17 @@ def test_several_threads(monkeypatch, shared):
     assert ("atomically" in generated.explain(X, 0)) == shared
     factors = random_factors(0, SHAPE, 5)
     np.testing.assert_allclose(X.mttkrp(factors, 0), dense_mttkrp(X.todense(), factors, 0))
+
+
+def test_deterministic_whatever_the_number_of_threads(monkeypatch):
+    X = random_tensor(0, SHAPE, 2000).to_format(formats.CSF(3))
+    factors = random_factors(0, SHAPE, 5)
+    monkeypatch.setattr(generated, "_POSITIONS_PER_SEGMENT", 100)
+    results = []
+    for count in (1, 3):
+        monkeypatch.setattr(generated.threads, "count", lambda count=count: count)
+        results.append(X.mttkrp(factors, 0, deterministic=True).tobytes())
+    assert results[0] == results[1]
 
 
 def test_rows_of_several_panels():

@@ -5,6 +5,7 @@ import pytest
 
 import gpualto
 from gpualto import formats
+from tests.backends.cuda import standin
 from tests.oracle import random_factors, random_tensor
 
 SHAPE = (4, 5, 3)
@@ -49,14 +50,47 @@ def test_operations(cupy, format):
     assert abs(there.norm() - X.norm()) < 1e-12
 
 
-def test_kernels_read_alto_only_and_say_so(cupy):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("format", FORMATS, ids=str)
+def test_mttkrp_by_code_written_for_the_format(cupy, format, dtype):
+    X = random_tensor(0, SHAPE, 25, dtype)
+    there = X.to_device("cuda").to_format(format)
+    factors = random_factors(0, SHAPE, 8, dtype)
+    inputs = [cupy.asarray(factor) for factor in factors]
+    for mode in range(3) if dtype == np.float64 else [1]:
+        out = there.mttkrp(inputs, mode).get()
+        np.testing.assert_allclose(out, X.mttkrp(factors, mode), rtol=1e-3, atol=1e-4)
+    assert "code written for (i, j, k)" in gpualto.explain("mttkrp", there)
+    assert f"// {format}\nstruct Stored" in gpualto.source("mttkrp", there)
+
+
+def test_what_fills_a_format_up_takes_no_part(cupy):
+    X = random_tensor(0, (4, 5), 6)
+    factors = random_factors(0, (4, 5), 2)
+    factors[1][X.todense().any(axis=0).argmin()] = np.inf
+    there = X.to_device("cuda").to_format("(i, j) -> (j-i : compressed, i : range)")
+    out = there.mttkrp([None, cupy.asarray(factors[1])], 0).get()
+    np.testing.assert_allclose(out, X.mttkrp(factors, 0))
+
+
+def test_a_plan_queues_kernels_and_nothing_else(standin_cupy):
     X = random_tensor(0, SHAPE, 25).to_device("cuda").to_format(formats.CSF(3))
-    factors = [cupy.ones((length, 2)) for length in SHAPE]
+    plan = gpualto.plan_mttkrp(X, 4)
+    factors = [standin_cupy.ones((length, 4)) for length in SHAPE]
+    out = standin_cupy.zeros((4, 4))
+    standin.counts.clear()
+    plan(factors, 0, out)
+    assert not standin.counts
+
+
+def test_what_is_not_written_says_so(cupy):
+    X = gpualto.Tensor.from_coo([[5], [6], [7]], [2.0], (2**30, 2**29, 2**28)).to_device("cuda")
     with pytest.raises(
-        TypeError, match=r"kernels read ALTO only.* pass X.to_format\(gpualto.formats.ALTO\(3\)\)"
+        ValueError, match=r"no code is written for .* pass X.to_format\(gpualto.formats.ALTO\(3\)\)"
     ):
-        X.mttkrp(factors, 0)
-    np.testing.assert_allclose(X.to_format(formats.ALTO(3)).mttkrp(factors, 0).get().sum(), 2 * X.sum())
+        gpualto.plan_mttkrp(X.to_format(formats.BLCO(3, 32)), 2)
+    with pytest.raises(ValueError, match="deterministic: for ALTO only"):
+        gpualto.plan_mttkrp(X.to_format(formats.CSF(3)), 2, deterministic=True)
 
 
 def test_matrix_products(cupy):

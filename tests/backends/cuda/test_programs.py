@@ -28,7 +28,9 @@ def test_warmup_compiles_all_that_a_tensor_can_need(standin_cupy, capsys, monkey
         for strategy in ("staged", "atomic", "deterministic"):
             assert f"MTTKRP of mode {mode}, {strategy}" in out
     kernels = {
-        expression.partition("<")[0] for module, _, expression in launching._modules if module is standin_cupy
+        expression.partition("<")[0]
+        for module, _, expression, _ in launching._modules
+        if module is standin_cupy
     }
     assert kernels == {
         "delinearize",

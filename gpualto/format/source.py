@@ -1,16 +1,17 @@
-"""A format as straight Python code that finds the coordinates of one position after the other, for Numba.
+"""A format as straight code that finds the coordinates of a position, in Python for Numba and in CUDA C++.
 
-Positions are taken in increasing order, and so are the places of every level above: a compressed level keeps
-a cursor on the parent that it is at. All numbers are uint64, negative offsets wrapped around, so that no
-operation asks for a sign. Levels have numbers: ``p2`` is the place in level 2, ``c2`` its parent's cursor,
-``x2`` its coordinate.
+All numbers are uint64, negative offsets wrapped around, so that no operation asks for a sign. Levels have
+numbers: ``p2`` is the place in level 2, ``c2`` its parent, ``x2`` its coordinate. What differs between
+languages is in a `Dialect`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from gpualto._arrays import Array
 from gpualto.format.expressions import (
     Bounds,
     Difference,
@@ -25,18 +26,48 @@ from gpualto.format.expressions import (
     operands,
 )
 from gpualto.format.format import Format
-from gpualto.format.indices import NARROW
+from gpualto.format.indices import NARROW, words_of
 from gpualto.format.levels import COMPUTED, Compressed, Delta, Singleton, Structured
 from gpualto.format.linearizers import RowMajor, linearizer
 from gpualto.format.recovery import Add, Join, Step, Subtract, Unpack
+from gpualto.format.storage import StoredTensor
 
-_INDENT = "    "
 _WORD = 2**64
 _CUT = "a linear index of more than 64 bits is cut in two"
 
 
 class UnwritableError(Exception):
     """A format for which no code is written; the message says why."""
+
+
+class Dialect(Protocol):
+    """How a language says what a decoder does; ``U(...)`` and ``I(...)`` cast to uint64 and int64 in all."""
+
+    def number(self, number: int) -> str:
+        """Return an unsigned constant."""
+
+    def assign(self, name: str, code: str) -> str:
+        """Return a line that gives a new name to a value."""
+
+    def skip_if(self, condition: str) -> list[str]:
+        """Return lines that leave a position out."""
+
+    def quotient(self, left: str, right: str, *, signed: bool) -> str:
+        """Return a quotient, rounded down."""
+
+    def remainder(self, left: str, right: str, *, signed: bool) -> str:
+        """Return a remainder that is not negative."""
+
+    def gather(self, word: str, mask: int) -> str:
+        """Return the bits of a word that a mask selects."""
+
+    def find_parent(
+        self, pos: str, parent: str, place: str, *, one_by_one: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return lines before the loop, and in it, that find the parent of a place.
+
+        `one_by_one` says that it is the parent of the place before, or the next one.
+        """
 
 
 @dataclass(frozen=True)
@@ -48,9 +79,9 @@ class Decoder:
     arrays : tuple of (kind, level, word)
         What the code calls ``pos2``, ``crd2``, ``crd2_1`` (word 1) or ``reach2``.
     start : tuple of str
-        Lines that set the cursors for the position `start`.
+        Lines before a loop that begins at the position `start`.
     body : tuple of str
-        Lines of a loop over `position`; they end in coordinates or in ``continue``.
+        Lines for one `position`; they end in its coordinates, or leave it out.
     coordinates : tuple of str
         The name of each mode's coordinate after the body.
     """
@@ -61,7 +92,7 @@ class Decoder:
     coordinates: tuple[str, ...]
 
 
-def write_decoder(format: Format, shape: tuple[int, ...]) -> Decoder:
+def write_decoder(format: Format, shape: tuple[int, ...], dialect: Dialect) -> Decoder:
     """Return the code for a format and a shape.
 
     Raises
@@ -69,7 +100,7 @@ def write_decoder(format: Format, shape: tuple[int, ...]) -> Decoder:
     UnwritableError
         If a linear index of more than 64 bits is cut in two.
     """
-    return _Writer(format, shape).write()
+    return _Writer(format, shape, dialect).write()
 
 
 def array_name(kind: str, level: int, word: int) -> str:
@@ -77,10 +108,18 @@ def array_name(kind: str, level: int, word: int) -> str:
     return f"{kind}{level}" if word == 0 else f"{kind}{level}_{word}"
 
 
+def arrays_of(X: StoredTensor, decoder: Decoder) -> Iterator[Array]:
+    """Yield the arrays that a decoder reads, in its order."""
+    for kind, level, word in decoder.arrays:
+        arrays = X.levels[level]
+        yield arrays.pos if kind == "pos" else arrays.reach if kind == "reach" else words_of(arrays.crd)[word]
+
+
 @dataclass
 class _Writer:
     format: Format
     shape: tuple[int, ...]
+    dialect: Dialect
     arrays: list[tuple[str, int, int]] = field(default_factory=list)
     start: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
@@ -89,14 +128,17 @@ class _Writer:
 
     def write(self) -> Decoder:
         last = len(self.format.levels) - 1
-        self.start.append(f"p{last} = start")
-        self.body.append(f"p{last} = position")
+        self.start.append(self.dialect.assign(f"p{last}", "start"))
+        self.let(f"p{last}", "position")
         for number in range(last, -1, -1):
             self.level(number)
         for count, step in enumerate(self.format.steps):
             self.step(step, f"s{count}")
         coordinates = tuple(self.known[Dimension(mode)] for mode in range(len(self.shape)))
         return Decoder(tuple(self.arrays), tuple(self.start), tuple(self.body), coordinates)
+
+    def let(self, name: str, code: str) -> None:
+        self.body.append(self.dialect.assign(name, code))
 
     # Levels ---------------------------------------------------------------------------------------------
 
@@ -105,22 +147,23 @@ class _Writer:
         kind, limits = self.format.levels[number].type, self.format.bounds(self.shape)[number]
         place, above, x = f"p{number}", f"p{number - 1}", f"x{number}"
         if isinstance(kind, COMPUTED):
-            size = max(limits.size, 1)
-            self.body.append(f"{x} = {place} % U({size})")
-            self.climb(above, f"{place} // U({size})")
+            size = self.dialect.number(max(limits.size, 1))
+            self.let(x, self.dialect.remainder(place, size, signed=False))
+            self.climb(above, self.dialect.quotient(place, size, signed=False))
         elif isinstance(kind, Singleton):
             self.read_coordinate(number, limits)
             self.climb(above, place)
         elif isinstance(kind, Structured):
             self.read_coordinate(number, limits)
-            self.body += [f"if {x} == U({limits.size}):", f"{_INDENT}continue"]
-            self.climb(above, f"{place} // U({kind.count})")
+            self.body += self.dialect.skip_if(f"{x} == {self.dialect.number(limits.size)}")
+            self.climb(above, self.dialect.quotient(place, self.dialect.number(kind.count), signed=False))
         else:
             cursor = self.follow_parents(number)
             if isinstance(kind, Delta):
                 pos, reach = array_name("pos", number, 0), self.array("reach", number)
-                begin = f"U({reach}[U({pos}[{cursor}])])" if number else "U(0)"
-                self.body.append(f"{x} = U({reach}[{place} + U(1)]) - {begin} - U(1)")
+                zero, one = self.dialect.number(0), self.dialect.number(1)
+                begin = f"U({reach}[U({pos}[{cursor}])])" if number else zero
+                self.let(x, f"U({reach}[{place} + {one}]) - {begin} - {one}")
             else:
                 assert isinstance(kind, Compressed)
                 self.read_coordinate(number, limits)
@@ -128,17 +171,15 @@ class _Writer:
         self.known[self.format.expressions[number]] = x
 
     def follow_parents(self, number: int) -> str:
-        """Write the step of a level's cursor to the parent of the place; the root needs none."""
+        """Write how the parent of a level's place is found; the root needs none."""
         if number == 0:
             return ""
-        pos, cursor, place = self.array("pos", number), f"c{number}", f"p{number}"
-        self.start.append(f"{cursor} = parent_of({pos}, {place})")
-        is_beyond = f"U({pos}[{cursor} + U(1)]) <= {place}"
-        if self.goes_on_one_by_one(number):
-            self.body.append(f"{cursor} += U({is_beyond})")  # without a branch to mispredict
-        else:
-            self.body += [f"while {is_beyond}:", f"{_INDENT}{cursor} += U(1)"]
-        return cursor
+        pos, parent, place = self.array("pos", number), f"c{number}", f"p{number}"
+        one_by_one = self.goes_on_one_by_one(number)
+        before, inside = self.dialect.find_parent(pos, parent, place, one_by_one=one_by_one)
+        self.start += before
+        self.body += inside
+        return parent
 
     def goes_on_one_by_one(self, number: int) -> bool:
         """Tell whether a place's parent is that of the one before, or the next: no parent is empty."""
@@ -148,14 +189,14 @@ class _Writer:
 
     def climb(self, above: str, code: str) -> None:
         if above != "p-1":
-            self.start.append(f"{above} = {code}")
-            self.body.append(f"{above} = {code}")
+            self.start.append(self.dialect.assign(above, code))
+            self.let(above, code)
 
     def read_coordinate(self, number: int, limits: Bounds) -> None:
         place, x = f"p{number}", f"x{number}"
         if limits.high < NARROW:
             # Through a signed type first, which keeps the sign of an offset.
-            self.body.append(f"{x} = U(I({self.array('crd', number)}[{place}]))")
+            self.let(x, f"U(I({self.array('crd', number)}[{place}]))")
             return
         expression = self.format.expressions[number]
         if not isinstance(expression, Linearized):
@@ -164,7 +205,7 @@ class _Writer:
         count = len(made.groups) if isinstance(made, RowMajor) else len(made.words)
         names = [x, *(f"{x}_{word}" for word in range(1, count))]
         for word, name in enumerate(names):
-            self.body.append(f"{name} = U({self.array('crd', number, word)}[{place}])")
+            self.let(name, f"U({self.array('crd', number, word)}[{place}])")
         self.words[expression] = names
 
     def array(self, kind: str, level: int, word: int = 0) -> str:
@@ -177,8 +218,8 @@ class _Writer:
         """Write what follows from what is known: see `gpualto.format.recovery`."""
         match step:
             case Join(whole, quotient, remainder):
-                code = f"{self.value(quotient)} * U({remainder.divisor}) + {self.known[remainder]}"
-                self.result(whole, name, code)
+                divisor = self.dialect.number(remainder.divisor)
+                self.result(whole, name, f"{self.value(quotient)} * {divisor} + {self.known[remainder]}")
             case Subtract(result, total, other):
                 self.result(result, name, f"{self.value(total)} - {self.value(other)}")
             case Add(result, total, other):
@@ -193,9 +234,10 @@ class _Writer:
         if high >= _WORD:
             raise UnwritableError(_CUT)
         self.known[expression] = name
-        self.body.append(f"{name} = {code}")
+        self.let(name, code)
         if self.format.is_filled:
-            self.body += [f"if {name} - U({low % _WORD}) > U({high - low}):", f"{_INDENT}continue"]
+            offset = f" - {self.dialect.number(low % _WORD)}" if low else ""
+            self.body += self.dialect.skip_if(f"{name}{offset} > {self.dialect.number(high - low)}")
 
     def parts(self, call: Linearized, name: str) -> Iterator[tuple[Expression, str]]:
         """Yield each part of a linear index, and its code."""
@@ -210,10 +252,10 @@ class _Writer:
             for number, word in enumerate(words):
                 bits = mask >> (64 * number) & (2**64 - 1)
                 if bits:
-                    shifted = f" << U({below})" if below else ""
-                    pieces.append(f"(gather({word}, U({bits:#x})){shifted})")
+                    shifted = f" << {self.dialect.number(below)}" if below else ""
+                    pieces.append(f"({self.dialect.gather(word, bits)}{shifted})")
                 below += bits.bit_count()
-            yield part, " | ".join(pieces) or "U(0)"
+            yield part, " | ".join(pieces) or self.dialect.number(0)
 
     def digits(
         self, call: Linearized, made: RowMajor, words: list[str], name: str
@@ -222,9 +264,12 @@ class _Writer:
         for word, group in zip(words, made.groups, strict=True):
             rest = word
             for part in group:
-                size = max(made.extents[part], 1)
-                codes[part] = f"{rest} % U({size})" if part != group[-1] else rest
-                self.body.append(f"{name}_r{part} = {rest} // U({size})")
+                if part == group[-1]:
+                    codes[part] = rest
+                    break
+                size = self.dialect.number(max(made.extents[part], 1))
+                codes[part] = self.dialect.remainder(rest, size, signed=False)
+                self.let(f"{name}_r{part}", self.dialect.quotient(rest, size, signed=False))
                 rest = f"{name}_r{part}"
         for part, expression in enumerate(call.parts):
             yield expression, codes[part]
@@ -236,9 +281,9 @@ class _Writer:
         values = [self.value(operand) for operand in operands(expression)]
         match expression:
             case Quotient(of, divisor):
-                return f"({self.signed(of, values[0])} // {self.number(of, divisor)})"
+                return self.divided(self.dialect.quotient, of, values[0], divisor)
             case Remainder(of, divisor):
-                return f"U({self.signed(of, values[0])} % {self.number(of, divisor)})"
+                return self.divided(self.dialect.remainder, of, values[0], divisor)
             case Sum():
                 return f"({values[0]} + {values[1]})"
             case Difference():
@@ -246,8 +291,7 @@ class _Writer:
             case _:
                 raise UnwritableError(f"{expression} would have to be linearized again")
 
-    def signed(self, of: Expression, code: str) -> str:
-        return f"I({code})" if bounds(of, self.shape).low < 0 else code
-
-    def number(self, of: Expression, divisor: int) -> str:
-        return f"I({divisor})" if bounds(of, self.shape).low < 0 else f"U({divisor})"
+    def divided(self, operation: Callable[..., str], of: Expression, code: str, divisor: int) -> str:
+        if bounds(of, self.shape).low < 0:
+            return f"U({operation(f'I({code})', f'I({divisor})', signed=True)})"
+        return operation(code, self.dialect.number(divisor), signed=False)
