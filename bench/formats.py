@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import gpualto
-from bench.harness import Contestant, contest, relative_difference
+from bench.harness import Contestant, Result, contest, relative_difference
 from bench.machine import inspect_machine
 from bench.mttkrp import use_threads
 from bench.report import Section, parse_arguments, publish
@@ -113,7 +115,29 @@ def time_mttkrp(stored: dict[str, AnyTensor], options: Namespace) -> list[Any]:
         results = all_modes(X)
         difference = max(relative_difference(*pair) for pair in zip(results, desired, strict=True))
         contestants.append(Contestant(name, partial(all_modes, X), difference, TOLERANCE))
-    return contest(contestants, {}, options.repeats, options.budget)
+    by_mode = [stored["ALTO"].to_format(_rooted(len(shape), mode)) for mode in modes]
+
+    def each_by_its_own() -> list[Array]:
+        return [gpualto.mttkrp(X, factors, mode) for mode, X in enumerate(by_mode)]
+
+    differences = map(relative_difference, each_by_its_own(), desired)
+    contestants.append(Contestant("CSF, one per mode", each_by_its_own, max(differences), TOLERANCE))
+    results = contest(contestants, {}, options.repeats, options.budget)
+    return [*results, _oracle(results)]
+
+
+def _rooted(ndim: int, mode: int) -> Format:
+    """Return the tree whose root is a mode: the copy that is best for its MTTKRP."""
+    return formats.CSF(ndim, [mode, *(n for n in range(ndim) if n != mode)])
+
+
+def _oracle(results: Sequence[Result]) -> Result:
+    """Return the best of the other formats that have one copy for all modes, as in figure 6 of the paper."""
+    others = [
+        result for result in results if result.ratio and result.name not in ("ALTO", "CSF, one per mode")
+    ]
+    best = min(others, key=lambda result: result.ratio or math.inf)
+    return replace(best, name="best other of one copy", note=best.name)
 
 
 if __name__ == "__main__":

@@ -405,6 +405,11 @@ def require_any_tensor(X: object) -> None:
 
 def require_tensor(X: object) -> None:
     """Raise `TypeError` for what is no tensor."""
+    if isinstance(X, StoredTensor):
+        raise TypeError(
+            f"X: this takes ALTO only, the tensor is in {X.format}; "
+            f"pass X.to_format(gpualto.formats.ALTO({X.ndim}))"
+        )
     if not isinstance(X, Tensor):
         raise TypeError(
             f"X: expected a gpualto.Tensor, got {type(X).__name__}; "

@@ -101,6 +101,11 @@ class StoredTensor(TensorMethods):
         return int(self.values.size)
 
     @property
+    def nnz(self) -> int:
+        """Number of entries: see `entries`; counted each time where the format is filled up."""
+        return int(self.entries()[1].size) if self.format.is_filled else self.nse
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return int(self.values.nbytes) + sum(nbytes_of(one.pos) + nbytes_of(one.crd) for one in self.levels)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+import gpualto
 from gpualto.format import Format, build, convert, decode, entries, named
 from tests.format.formats import formats
 
@@ -67,6 +68,18 @@ def test_positions_are_cells_or_hold_zero(problem):
     cells = read[:, stored]
     assert np.unique(cells, axis=1).shape == cells.shape
     assert ((cells >= 0) & (cells < np.array(shape)[:, np.newaxis])).all()
+
+
+def test_entries_are_counted_and_positions_too():
+    X = build("(i, j) -> (j-i : compressed, i : range)", [[0, 1], [1, 2]], [5.0, 6.0], (3, 3))
+    assert (X.nnz, X.nse) == (2, 3)
+    assert build(named.COO(), [[0, 1], [1, 2]], [5.0, 6.0], (3, 3)).nnz == 2
+
+
+def test_what_takes_alto_only_says_how_to_get_there():
+    X = build(named.CSR(), [[0, 1], [1, 2]], [5.0, 6.0], (3, 3))
+    with pytest.raises(TypeError, match=r"takes ALTO only.* pass X.to_format\(gpualto.formats.ALTO\(2\)\)"):
+        gpualto.cp_als(X, 2)
 
 
 class TestExplicitZeros:
