@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -83,6 +84,12 @@ class TensorMethods:
         from gpualto.ops.reductions import collapse
 
         return collapse(self, axis)  # type: ignore[arg-type]
+
+    def astype(self, dtype: Any) -> Self:
+        """Return the tensor with values of another type, float32 or float64."""
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise TypeError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
+        return replace(self, values=self.values.astype(dtype))  # type: ignore[type-var]
 
     def map_values(self, function: Callable[[Array], Array]) -> Self:
         """Return the tensor with its stored values changed: see `gpualto.map_values`."""

@@ -195,6 +195,11 @@ class Tensor(TensorMethods):
         return int(self.values.size)
 
     @property
+    def nse(self) -> int:
+        """Number of stored positions, which are all nonzeros here: see `StoredTensor`."""
+        return self.nnz
+
+    @property
     def size(self) -> int:
         """Number of cells, stored or not: an exact Python integer."""
         return math.prod(self.shape)
@@ -308,12 +313,6 @@ class Tensor(TensorMethods):
 
     # What it gives --------------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any) -> Self:
-        """Return the tensor with values of another type, float32 or float64."""
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise TypeError(f"dtype: expected float32 or float64, got {np.dtype(dtype)}")
-        return replace(self, values=self.values.astype(dtype))
-
     def prune(self) -> Self:
         """Return the tensor without its explicit zeros."""
         return self._select(self.values != 0)
@@ -413,7 +412,7 @@ def require_tensor(X: object) -> None:
     if not isinstance(X, Tensor):
         raise TypeError(
             f"X: expected a gpualto.Tensor, got {type(X).__name__}; "
-            "Tensor.from_dense, from_coo and from_scipy make one"
+            "gpualto.from_any makes one of arrays, Tensor.from_coo of coordinates"
         )
 
 

@@ -334,7 +334,7 @@ def test_what_is_no_tensor_is_named_where_one_is_needed(tmp_path):
         lambda: gpualto.write(tmp_path / "x.tns", dense),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match=r"^X: expected a gpualto.Tensor, got ndarray; Tensor.from_dense"):
+        with pytest.raises(TypeError, match=r"^X: expected a gpualto.Tensor, got ndarray; gpualto.from_any"):
             call()
     with pytest.raises(TypeError, match=r"other: expected a CPModel, got Tensor"):
         gpualto.CPModel(None, [dense, dense]).score(Tensor.from_dense(dense))

@@ -31,9 +31,8 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     X = read(options.file, index_base=options.index_base)
-    print(format_info(X, options.rank))
-    if options.format:
-        print(f"\n{format_levels(X.to_format(options.format))}")
+    levels = f"\n{format_levels(X.to_format(options.format))}" if options.format else ""
+    print(format_info(X, options.rank) + levels)
     return 0
 
 

@@ -111,7 +111,10 @@ def assemble(
     arrays = []
     places = _Places(xp.zeros(values.size, np.int64), 1)
     for level, column, bounds in zip(format.levels, columns, limits, strict=True):
-        stored, places = _store(level.type, column, bounds, places)
+        try:
+            stored, places = _store(level.type, column, bounds, places)
+        except MemoryError as error:
+            raise MemoryError(f"format: {level.write(format.names)} in the shape {shape}: {error}") from None
         if places.count >= NARROW:
             what = level.write(format.names)
             raise ValueError(
@@ -230,8 +233,8 @@ def _store_structured(
     slot = xp.arange(parent.size) - _offsets(parent, parents.count, xp)[parent]
     if slot.size and int(slot.max()) >= count:
         raise ValueError(
-            f"format: structured({count}) has {count} places for each parent, the tensor needs "
-            f"{int(slot.max()) + 1}; use compressed"
+            f"format: a parent needs {int(slot.max()) + 1} places and structured({count}) has {count}; use "
+            f"structured({int(slot.max()) + 1}) or compressed"
         )
     place = parent * count + slot
     crd = xp.full(parents.count * count, limits.size, narrow_type(Bounds(limits.low, limits.size)))

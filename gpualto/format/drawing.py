@@ -60,5 +60,9 @@ def _numbers(array: Array) -> str:
     count = array.size
     half = _MOST_NUMBERS // 2
     pieces = [array] if count <= _MOST_NUMBERS else [array[:half], array[-half:]]
-    texts = [" ".join(f"{number:.6g}" for number in mover_to("cpu")(piece).tolist()) for piece in pieces]
+    texts = [" ".join(map(_number, mover_to("cpu")(piece).tolist())) for piece in pieces]
     return f"[ {' ... '.join(texts)} ]" if count else "[ ]"
+
+
+def _number(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:.6g}"

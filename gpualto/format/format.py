@@ -156,7 +156,12 @@ class Format:
 
 def as_format(format: Format | str) -> Format:
     """Return a format, given as one or as text."""
-    return format if isinstance(format, Format) else Format(format)
+    if isinstance(format, Format):
+        return format
+    if callable(format):
+        name = getattr(format, "__name__", "that")
+        raise TypeError(f"format: {name} makes a format; call it, as in formats.{name}()")
+    return Format(format)
 
 
 def _alto_text(names: Sequence[str]) -> str:
@@ -294,6 +299,8 @@ class _Soundness:
             )
         ]
         what = self.write(expression)
+        if isinstance(expression, (Sum, Difference)):
+            self.fail(number, f"a range runs over a dimension, after a level of {what}; use compressed here")
         if not diagonals:
             self.fail(number, f"range without a sum or difference of {what}, such as j-i; use dense")
         if diagonals[0] > number:

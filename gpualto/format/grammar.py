@@ -129,7 +129,7 @@ class _Parser:
     # Rules ----------------------------------------------------------------------------------------------
 
     def declaration(self) -> Declaration:
-        self.expect("(", f"a format begins with its dimensions, as in {_EXAMPLE}")
+        self.expect("(", f"a format begins with its dimensions, as in {_EXAMPLE}; gpualto.formats has names")
         if not self.accept(")"):
             self.dimension()
             while self.accept(","):
@@ -320,5 +320,5 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _suggestion(word: str, known: Collection[str]) -> str:
-    near = get_close_matches(word, known, 1)
+    near = get_close_matches(word.lower(), known, 1)
     return f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"

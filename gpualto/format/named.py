@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 
 from gpualto.format.format import Format
@@ -69,6 +70,7 @@ def BSR(rows: int, columns: int) -> Format:
     >>> BSR(2, 3)
     Format('(i, j) -> (i / 2 : dense, j / 3 : compressed, i % 2 : dense, j % 3 : dense)')
     """
+    rows, columns = operator.index(rows), operator.index(columns)
     return _format(
         2, [f"i/{rows} : dense", f"j/{columns} : compressed", f"i%{rows} : dense", f"j%{columns} : dense"]
     )
@@ -76,6 +78,7 @@ def BSR(rows: int, columns: int) -> Format:
 
 def BSC(rows: int, columns: int) -> Format:
     """Block columns: dense blocks, row-major, below compressed sparse columns of blocks."""
+    rows, columns = operator.index(rows), operator.index(columns)
     return _format(
         2, [f"j/{columns} : dense", f"i/{rows} : compressed", f"i%{rows} : dense", f"j%{columns} : dense"]
     )
@@ -160,6 +163,7 @@ def _linear(order: str, ndim: int) -> Format:
 
 
 def _dimensions(ndim: int) -> list[str]:
+    ndim = operator.index(ndim)
     if ndim < 1:
         raise ValueError(f"ndim: expected a positive number of modes, got {ndim}")
     return list(_LETTERS[:ndim]) if ndim <= len(_LETTERS) else [f"d{mode}" for mode in range(ndim)]

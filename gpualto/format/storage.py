@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module, blocks, mover_to
 from gpualto.format.format import Format, as_format
-from gpualto.format.indices import Column, nbytes_of
+from gpualto.format.indices import Column, nbytes_of, words_of
 from gpualto.labels import ModeLabels, as_labels
 from gpualto.methods import TensorMethods
 
@@ -86,14 +87,20 @@ class StoredTensor(TensorMethods):
 
     def pos(self, level: int) -> Array:
         """Return where the places of each parent begin and end; empty where the level stores none."""
-        return self.levels[level].pos
+        return self._level(level).pos
 
     def crd(self, level: int) -> Column:
         """Return the coordinate of each place; empty where the level stores none.
 
         Linear indices of 64 bits and more are a tuple of words, the low word first.
         """
-        return self.levels[level].crd
+        return self._level(level).crd
+
+    def _level(self, level: int) -> LevelArrays:
+        number, count = operator.index(level), len(self.levels)
+        if not 0 <= number < count:
+            raise IndexError(f"level: {number} is outside [0, {count}) for {self.format}")
+        return self.levels[number]
 
     @property
     def nse(self) -> int:
@@ -173,9 +180,30 @@ class StoredTensor(TensorMethods):
 
         return draw(self)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether format, shape, type, and all arrays are equal; another format is another tensor."""
+        if not isinstance(other, StoredTensor):
+            return NotImplemented
+        about, their = (self.format, self.shape, self.dtype), (other.format, other.shape, other.dtype)
+        return about == their and all(map(_are_equal, self._arrays(), other._arrays()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self) -> list[Array]:
+        columns = [level.crd for level in self.levels]
+        return [
+            self.values,
+            *(level.pos for level in self.levels),
+            *(w for c in columns for w in words_of(c)),
+        ]
+
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
         return (
             f"gpualto.StoredTensor({shape}, {self.nse:,} positions, {self.dtype}, {self.device})\n"
             f"  {self.format}, {self.nbytes:,} bytes"
         )
+
+
+def _are_equal(a: Array, b: Array) -> bool:
+    return bool(a.shape == b.shape and (a == b).all())

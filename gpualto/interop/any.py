@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from gpualto._arrays import as_array
 from gpualto.format.storage import StoredTensor
@@ -19,7 +22,8 @@ def from_any(item: Any) -> AnyTensor:
     ----------
     item : object
         A SciPy sparse array or matrix, which keeps its format where it is CSR, CSC, BSR or DIA, and
-        shares its values; one of ``cupyx.scipy``; a ``pyttb.sptensor``; an array of PyData Sparse; a dense
+        shares its arrays where it is sorted and free of duplicates (DIA is copied); one of
+        ``cupyx.scipy``; a ``pyttb.sptensor`` or ``tensor``; an array of PyData Sparse; a dense
         array of NumPy, CuPy, or what offers DLPack; or a tensor of this package.
 
     Raises
@@ -36,17 +40,20 @@ def from_any(item: Any) -> AnyTensor:
     if isinstance(item, (Tensor, StoredTensor)):
         return item
     package = type(item).__module__.partition(".")[0]
-    if package == "scipy" and hasattr(item, "format"):
-        return from_scipy(item)
-    if package == "cupyx":
-        return Tensor.from_scipy(item)
-    if package == "pyttb" and hasattr(item, "subs"):
-        return from_pyttb(item)
-    if package == "sparse":
-        return from_sparse(item)
+    if package in _READERS and not isinstance(item, np.ndarray):
+        return _READERS[package](item)
+    if isinstance(item, np.ma.MaskedArray):
+        raise TypeError("item: a masked array; fill it, or pass the entries that are not masked to from_coo")
     array = as_array(item)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"item: there is no tensor to be made of {type(item).__module__}.{type(item).__name__}"
-        )
+    if array.dtype.kind not in "biufc":
+        kind = f"{type(item).__module__}.{type(item).__name__}"
+        raise TypeError(f"item: there is no tensor to be made of {kind}")
     return Tensor.from_dense(array)
+
+
+_READERS: dict[str, Callable[[Any], AnyTensor]] = {
+    "scipy": from_scipy,
+    "cupyx": Tensor.from_scipy,
+    "pyttb": from_pyttb,
+    "sparse": from_sparse,
+}

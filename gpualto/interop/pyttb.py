@@ -18,7 +18,9 @@ def to_pyttb(X: AnyTensor) -> Any:
 
 
 def from_pyttb(tensor: Any) -> Tensor:
-    """Return a tensor from a ``pyttb.sptensor``."""
+    """Return a tensor from a ``pyttb.sptensor``, or from a dense ``pyttb.tensor``."""
+    if not hasattr(tensor, "subs"):
+        return Tensor.from_dense(tensor.data)
     count = tensor.vals.size
     coords = tensor.subs.T if count else np.zeros((len(tensor.shape), 0), np.int64)
     return Tensor.from_coo(coords, tensor.vals.reshape(-1), tensor.shape)

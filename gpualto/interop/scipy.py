@@ -84,7 +84,7 @@ def _to_blocks(X: StoredTensor) -> Any:
 
 
 def _to_diagonals(X: StoredTensor) -> Any:
-    data = X.values.reshape(-1, X.shape[1])
+    data = X.values.reshape(X.crd(0).size, X.shape[1])
     return _constructor(X, "dia")((data, _index(X.crd(0))), shape=X.shape)
 
 
@@ -118,6 +118,7 @@ def from_scipy(array: Any) -> AnyTensor:
 
 
 def _from_compressed(array: Any, kind: str) -> StoredTensor:
+    _check_indices(array, kind)
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
@@ -125,6 +126,22 @@ def _from_compressed(array: Any, kind: str) -> StoredTensor:
     levels = [_computed(), LevelArrays(array.indptr, array.indices)]
     levels += [_computed(), _computed()] if kind == "bsr" else []
     return StoredTensor(format, array.shape, tuple(levels), as_values(array.data.reshape(-1)))
+
+
+def _check_indices(array: Any, kind: str) -> None:
+    """Raise for indices that SciPy was given unchecked, and kernels would follow anywhere."""
+    mode = 0 if kind == "csc" else 1
+    length = array.shape[mode] // (array.blocksize[1] if kind == "bsr" else 1)
+    wrong = (array.indices < 0) | (array.indices >= length)
+    if wrong.any():
+        position = int(wrong.argmax())
+        raise ValueError(
+            f"array: mode {mode} has the index {int(array.indices[position])} at position {position} of "
+            f"indices, outside [0, {length})"
+        )
+    pos = array.indptr
+    if pos[0] != 0 or pos[-1] != array.indices.size or (pos[1:] < pos[:-1]).any():
+        raise ValueError(f"array: indptr does not lead from 0 to {array.indices.size} without a step back")
 
 
 def _from_diagonals(array: Any) -> StoredTensor:

@@ -57,8 +57,9 @@ def ttv(X: AnyTensor, vectors: Array | Sequence[Array], modes: int | Sequence[in
     6.0
     """
     require_any_tensor(X)
-    numbers = list(modes) if isinstance(modes, Sequence) else [modes]
-    arrays = list(vectors) if isinstance(modes, Sequence) else [vectors]
+    is_one = not isinstance(modes, Sequence) or isinstance(modes, str)
+    numbers: list[Any] = [modes] if is_one else list(modes)  # type: ignore[arg-type]
+    arrays = [vectors] if is_one else list(vectors)
     if len(arrays) != len(numbers):
         raise ValueError(f"modes: {len(numbers)} modes were given for {len(arrays)} vectors")
     gone = [as_mode(mode, X.ndim) for mode in numbers]
@@ -203,9 +204,10 @@ def matmul(X: AnyTensor, other: Array) -> Array:
     require_any_tensor(X)
     if X.ndim not in (_MATRIX_MODES, _BATCH_MODES):
         raise ValueError(f"X: has {X.ndim} modes; a matrix has 2, a batch of matrices 3")
+    length = X.shape[-1]
+    _refuse_sparse(other, "other")
     dense = as_floats(as_array(other), "other")
     _require_kind(X, dense, "other")
-    length = X.shape[-1]
     if dense.ndim == 1:
         return matmul(X, _dense(X, dense, (length,), "other")[:, np.newaxis])[..., 0]
     if isinstance(X, StoredTensor) and matrix_kind(X.format) and find_spec("scipy") is not None:
@@ -272,6 +274,7 @@ def as_alto(X: AnyTensor) -> Tensor:
 
 def _dense(X: AnyTensor, array: Array, shape: tuple[int | None, ...], name: str) -> Array:
     """Return a dense operand, checked against a shape in which None is any length."""
+    _refuse_sparse(array, name)
     dense = as_floats(as_array(array), name)
     _require_kind(X, dense, name)
     fits = dense.ndim == len(shape) and all(
@@ -281,6 +284,11 @@ def _dense(X: AnyTensor, array: Array, shape: tuple[int | None, ...], name: str)
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise ValueError(f"{name}: has shape {dense.shape}, expected ({wanted})")
     return dense
+
+
+def _refuse_sparse(array: object, name: str) -> None:
+    if isinstance(array, (Tensor, StoredTensor)) or hasattr(array, "tocoo"):
+        raise TypeError(f"{name}: expected a dense array, got a sparse one, {type(array).__name__}")
 
 
 def _require_kind(X: AnyTensor, array: Array, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from gpualto._arrays import Array, array_module, as_values
+from gpualto._arrays import Array, array_module, as_array, as_floats
 from gpualto.format.decoding import decode
 from gpualto.format.storage import StoredTensor
 from gpualto.tensor import Tensor, require_any_tensor
@@ -49,10 +49,10 @@ def map_values(X: T, function: Callable[[Array], Array]) -> T:
 
 
 def _mapped(values: Array, function: Callable[[Array], Array]) -> Array:
-    result = as_values(function(values))
+    result = as_array(function(values))
     if result.shape != values.shape:
-        raise ValueError(f"function: returned {result.size} values for {values.size} entries")
-    return result
+        raise ValueError(f"function: returned an array of shape {result.shape} for {values.size} entries")
+    return as_floats(result, "function")
 
 
 def _entry_mask(X: StoredTensor) -> Array:

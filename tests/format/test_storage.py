@@ -1,5 +1,7 @@
 """Any format holds any tensor, and any other can be made of it."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
@@ -151,7 +153,7 @@ class TestWrongInput:
 
     def test_more_coordinates_than_places(self):
         format = Format("(i, j) -> (i : dense, j : structured(2))")
-        with pytest.raises(ValueError, match=r"structured\(2\) has 2 places for each parent.* needs 3"):
+        with pytest.raises(ValueError, match=r"a parent needs 3 places and structured\(2\) has 2"):
             build(format, [[0, 0, 0], [0, 1, 2]], [1.0, 2.0, 3.0], (1, 4))
 
     def test_more_places_than_can_be_counted(self):
@@ -167,3 +169,46 @@ def test_coordinates_take_the_narrowest_type(format, types):
     shape = (1000, 70_000, 2**40) if format == named.COO(3) else (2000, 1500, 500)
     X = build(format, np.zeros((3, 1), int), [1.0], shape)
     assert [str(X.crd(level).dtype) for level in range(len(types))] == types
+
+
+class TestStoredTensors:
+    def stored(self, format=None):
+        return build(format or named.CSR(), [[0, 1], [1, 2]], [5.0, 6.0], (3, 3))
+
+    def test_are_equal_where_format_and_arrays_are(self):
+        X = self.stored()
+        assert self.stored() == X
+        assert pickle.loads(pickle.dumps(X)) == X
+        assert X != 2 * X
+        assert self.stored(named.DCSR()) != X
+        assert X.to_format(named.ALTO(2)) != X
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(X)
+
+    def test_a_level_that_is_not_there(self):
+        with pytest.raises(IndexError, match=r"level: 2 is outside \[0, 2\)"):
+            self.stored().pos(2)
+
+    def test_types(self):
+        assert self.stored().astype(np.float32).dtype == np.float32
+
+    def test_large_coordinates_are_drawn_to_the_last_digit(self):
+        X = build(named.LCO(2), [[2**40], [3]], [1.0], (2**41, 4))
+        assert str(2**42 + 3) in X.describe()
+
+    def test_memory_that_is_not_there_names_the_level(self):
+        with pytest.raises(MemoryError, match=r"format: j : delta\(3\) in the shape"):
+            build("(i, j) -> (i : compressed, j : delta(3))", [[0], [2**50]], [1.0], (1, 2**51))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (named.CSR, r"CSR makes a format; call it, as in formats.CSR\(\)"),
+        ("CSR", "gpualto.formats has names"),
+    ],
+)
+def test_names_in_place_of_formats(wrong, problem):
+    X = gpualto.Tensor.from_coo([[0], [1]], [1.0], (2, 2))
+    with pytest.raises((TypeError, ValueError), match=problem):
+        X.to_format(wrong)

@@ -41,6 +41,12 @@ def test_tensors_and_dense_arrays():
     assert gpualto.from_any(fibers) is fibers
     assert gpualto.from_any(X.todense()) == X
     assert gpualto.from_any([[0, 2], [1, 0]]).nnz == 2
+    assert gpualto.from_any(pyttb.tensor(X.todense())) == X
+
+
+def test_a_mask_is_not_lost():
+    with pytest.raises(TypeError, match="a masked array; fill it"):
+        gpualto.from_any(np.ma.array([1.0, 2.0], mask=[0, 1]))
 
 
 def test_what_is_not_stored_has_to_be_zero():

@@ -87,3 +87,29 @@ def test_formats_that_scipy_does_not_have_become_coordinates(format):
 @pytest.mark.parametrize("kind", ["coo", "dok", "lil"])
 def test_others_become_alto(kind):
     assert isinstance(gpualto.from_any(matrix(kind)), gpualto.Tensor)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("index", [-1, 260, 400_000_000])
+def test_an_index_that_scipy_let_pass_is_refused(kind, index):
+    array = matrix(kind)
+    array.indices[1] = index
+    with pytest.raises(
+        ValueError, match=f"array: mode {int(kind != 'csc')} has the index {index} at position 1"
+    ):
+        from_scipy(array)
+
+
+def test_row_pointers_that_step_back_are_refused():
+    array = matrix("csr")
+    array.indptr[1] = array.indptr[3] + 1
+    with pytest.raises(ValueError, match="indptr does not lead from 0"):
+        from_scipy(array)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(6, 0), (0, 9), (0, 0)])
+def test_matrices_without_rows_or_columns(kind, shape):
+    X = gpualto.Tensor.from_dense(np.zeros(shape)).to_format(KINDS[kind])
+    assert X.to_scipy().shape == shape
+    np.testing.assert_array_equal(X @ np.ones(shape[1]), np.zeros(shape[0]))

@@ -4,6 +4,7 @@ import string
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -129,7 +130,7 @@ class TestValues:
             X * np.ones(3)
         with pytest.raises(TypeError):
             X * "2"
-        with pytest.raises(ValueError, match="function: returned 1 values for"):
+        with pytest.raises(ValueError, match=r"function: returned an array of shape \(1,\) for"):
             X.map_values(lambda values: values[:1])
 
     def test_float32_stays(self):
@@ -209,6 +210,24 @@ class TestProducts:
     def test_shapes_that_do_not_fit(self, call, problem):
         with pytest.raises(ValueError, match=problem):
             call(random_tensor(0, SHAPE, 25))
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (
+            lambda X, other: X.innerprod(scipy.sparse.csr_array(other)),
+            "expected a dense array, got a sparse one",
+        ),
+        (lambda X, other: X @ scipy.sparse.csr_array(other), "expected a dense array, got a sparse one"),
+        (lambda X, other: X @ X, "expected a dense array, got a sparse one, StoredTensor"),
+        (lambda X, other: X.ttv(np.ones(7), "1"), "mode: expected an integer"),
+    ],
+)
+def test_operands_that_are_none(call, problem):
+    X = random_tensor(1, (6, 7), 15)
+    with pytest.raises(TypeError, match=problem):
+        call(X.to_format(formats.CSR()), X.todense())
 
 
 @st.composite
