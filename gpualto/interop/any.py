@@ -53,7 +53,7 @@ def from_any(item: Any) -> AnyTensor:
 
 _READERS: dict[str, Callable[[Any], AnyTensor]] = {
     "scipy": from_scipy,
-    "cupyx": Tensor.from_scipy,
+    "cupyx": from_scipy,
     "pyttb": from_pyttb,
     "sparse": from_sparse,
 }

@@ -107,12 +107,13 @@ _MAKERS: dict[str, Callable[[StoredTensor], Any]] = {
 def from_scipy(array: Any) -> AnyTensor:
     """Return a tensor in the format of a SciPy sparse array, its arrays shared where they are sorted.
 
-    CSR, CSC, BSR and DIA stay what they are; all others become ALTO.
+    CSR, CSC, BSR and DIA stay what they are; all others become ALTO. So do CSR and CSC of ``cupyx``, on the
+    device.
     """
     kind = array.format
     if kind in ("csr", "csc", "bsr"):
         return _from_compressed(array, kind)
-    if kind == "dia":
+    if kind == "dia" and array_module(array.data) is np:
         return _from_diagonals(array)
     return Tensor.from_scipy(array)
 
@@ -123,8 +124,9 @@ def _from_compressed(array: Any, kind: str) -> StoredTensor:
         array = array.copy()
         array.sum_duplicates()
     format = named.BSR(*array.blocksize) if kind == "bsr" else {"csr": named.CSR(), "csc": named.CSC()}[kind]
-    levels = [_computed(), LevelArrays(array.indptr, array.indices)]
-    levels += [_computed(), _computed()] if kind == "bsr" else []
+    dense = _computed(array.data)
+    levels = [dense, LevelArrays(array.indptr, array.indices)]
+    levels += [dense, dense] if kind == "bsr" else []
     return StoredTensor(format, array.shape, tuple(levels), as_values(array.data.reshape(-1)))
 
 
@@ -154,12 +156,12 @@ def _from_diagonals(array: Any) -> StoredTensor:
     data[:, :width] = array.data[order, :width]
     row = np.arange(columns) - offsets[:, np.newaxis]
     data[(row < 0) | (row >= rows)] = 0
-    levels = (LevelArrays(np.array([0, offsets.size]), offsets), _computed())
+    levels = (LevelArrays(np.array([0, offsets.size]), offsets), _computed(data))
     return StoredTensor(named.DIA(), array.shape, levels, as_values(data.reshape(-1)))
 
 
-def _computed() -> LevelArrays:
-    nothing = np.zeros(0, np.int64)
+def _computed(data: Array) -> LevelArrays:
+    nothing = array_module(data).zeros(0, np.int64)
     return LevelArrays(nothing, nothing)
 
 

@@ -1,5 +1,8 @@
 """Formats and operations on device arrays equal those on the host."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -102,3 +105,39 @@ def test_matrix_products(cupy):
     np.testing.assert_allclose(product.todense().get(), X.todense() * (A @ B.T))
     with pytest.raises(TypeError, match="other: is a NumPy array and the tensor is on cuda:0"):
         there @ B
+
+
+class TestCupyx:
+    """By a module in its place on the host: what is passed to it, and taken from it."""
+
+    @pytest.fixture
+    def cupyx(self, standin_cupy, monkeypatch):
+        modules = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse")}
+
+        class csr_matrix:  # noqa: N801
+            __module__ = "cupyx.scipy.sparse"
+            format, has_canonical_format = "csr", True
+
+            def __init__(self, arrays, shape):
+                self.data, self.indices, self.indptr = arrays
+                self.shape = shape
+
+        modules["cupyx.scipy.sparse"].csr_matrix = csr_matrix
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        return standin_cupy
+
+    def test_csr_there_and_back_shares_its_values(self, cupyx):
+        X = random_tensor(0, (6, 7), 15).to_device("cuda").to_format(formats.CSR())
+        matrix = X.to_scipy()
+        assert matrix.data is X.values
+        assert matrix.shape == (6, 7)
+        back = gpualto.from_any(matrix)
+        assert back.device == "cuda:0"
+        assert back.to_device("cpu") == X.to_device("cpu")
+
+    def test_wild_indices_are_refused(self, cupyx):
+        matrix = random_tensor(0, (6, 7), 15).to_device("cuda").to_format(formats.CSR()).to_scipy()
+        matrix.indices[2] = 99
+        with pytest.raises(ValueError, match="mode 1 has the index 99 at position 2"):
+            gpualto.from_any(matrix)
