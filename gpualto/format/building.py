@@ -132,7 +132,7 @@ def assemble(
 
 
 def _in_order(columns: list[Column], limits: Sequence[Bounds], values: Array) -> tuple[list[Column], Array]:
-    """Sort the entries by the coordinates of their levels, the first level first."""
+    """Sort the entries by their levels, the first level first; coordinates are narrowed before they move."""
     if not columns:
         if values.size > 1:
             raise ValueError(f"coords: a scalar has one value, {values.size} were given")
@@ -140,6 +140,7 @@ def _in_order(columns: list[Column], limits: Sequence[Bounds], values: Array) ->
     from gpualto.backends import backend_for_construction
 
     keys = _sort_keys(columns, limits)
+    columns = list(map(narrowed, columns, limits))
     if is_increasing(keys):
         return columns, values
     order = backend_for_construction(values).argsort(keys)
@@ -180,9 +181,9 @@ def _store(kind: LevelType, column: Column, limits: Bounds, parents: _Places) ->
         return _store_computed(column, limits, parents, xp)
     match kind:
         case Compressed():
-            return _store_compressed(kind, narrowed(column, limits), parents, xp)
+            return _store_compressed(kind, column, parents, xp)
         case Singleton():
-            return LevelArrays(_nothing(xp), narrowed(column, limits)), parents
+            return LevelArrays(_nothing(xp), column), parents
         case Delta(bits):
             return _store_delta(bits, column, parents, xp)
         case Structured(count):
@@ -212,7 +213,7 @@ def _store_compressed(
 
 def _store_delta(bits: int, column: Column, parents: _Places, xp: ModuleType) -> tuple[LevelArrays, _Places]:
     first, of = _number(column, parents, xp)
-    parent, coordinate = parents.of[first], column[first]
+    parent, coordinate = parents.of[first], column[first].astype(np.int64)
     gap = coordinate.copy()
     gap[1:] -= xp.where(parent[1:] == parent[:-1], coordinate[:-1] + 1, 0)
     ends = xp.cumsum((gap >> bits) + 1)
