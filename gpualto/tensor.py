@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, SupportsIndex
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from gpualto.format.format import Format, as_format
 from gpualto.format.indices import NARROW_BITS
 from gpualto.format.named import ALTO
 from gpualto.format.storage import LevelArrays, StoredTensor
+from gpualto.indexing import as_key, contains, expand
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.methods import TensorMethods
 from gpualto.ordering import find, first_of_equals
@@ -341,7 +341,7 @@ class Tensor(TensorMethods):
         IndexError
             If an integer is out of bounds or there are too many of them.
         """
-        keys = [_as_key(k, mode, self.shape[mode]) for mode, k in enumerate(_expand(key, self.ndim))]
+        keys = [as_key(k, mode, self.shape[mode]) for mode, k in enumerate(expand(key, self.ndim))]
         if all(isinstance(k, int) for k in keys):
             position = find(self.index, self.encoding.linearize([[k] for k in keys]))
             return self.dtype.type(0).item() if position is None else self.values[position].item()
@@ -351,7 +351,7 @@ class Tensor(TensorMethods):
         coords = self.coords
         kept = array_module(self.values).ones(self.nnz, bool)
         for coordinate, k in zip(coords, keys, strict=True):
-            kept &= (coordinate == k) if isinstance(k, int) else _contains(k, coordinate)
+            kept &= (coordinate == k) if isinstance(k, int) else contains(k, coordinate)
         left = {mode: k for mode, k in enumerate(keys) if isinstance(k, range)}
         return type(self).from_coo(
             [(coords[mode, kept] - k.start) // k.step for mode, k in left.items()],
@@ -468,36 +468,3 @@ def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _expand(key: Any, ndim: int) -> list[Any]:
-    """Return one key per mode: an ellipsis and missing modes become full slices."""
-    keys = list(key) if isinstance(key, tuple) else [key]
-    ellipses = [position for position, k in enumerate(keys) if k is Ellipsis]
-    if len(ellipses) > 1:
-        raise IndexError("an index can have only one ellipsis")
-    given = len(keys) - len(ellipses)
-    if given > ndim:
-        raise IndexError(f"{given} indices were given for a tensor of {ndim} modes")
-    where = ellipses[0] if ellipses else len(keys)
-    return keys[:where] + [slice(None)] * (ndim - given) + keys[where + 1 :]
-
-
-def _as_key(key: slice | SupportsIndex, mode: int, length: int) -> int | range:
-    if isinstance(key, slice):
-        return range(*key.indices(length))
-    try:
-        index = operator.index(key)
-    except TypeError:
-        raise TypeError(f"mode {mode}: expected an integer or a slice, got {key!r}") from None
-    if isinstance(key, bool):
-        raise TypeError(f"mode {mode}: expected an integer or a slice, got {key!r}")
-    if not -length <= index < length:
-        raise IndexError(f"mode {mode}: index {index} is out of bounds for length {length}")
-    return index % length
-
-
-def _contains(indices: range, coordinate: Array) -> Array:
-    offset = coordinate - indices.start
-    steps = offset // indices.step
-    return (offset % indices.step == 0) & (steps >= 0) & (steps < len(indices))

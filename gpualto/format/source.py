@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from gpualto._arrays import Array
@@ -92,6 +93,7 @@ class Decoder:
     coordinates: tuple[str, ...]
 
 
+@lru_cache(maxsize=256)
 def write_decoder(format: Format, shape: tuple[int, ...], dialect: Dialect) -> Decoder:
     """Return the code for a format and a shape.
 
