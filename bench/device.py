@@ -272,9 +272,7 @@ def time_sweep(X: gpualto.Tensor) -> float:
 # What a CuPy user has today ---------------------------------------------------------------------------------
 
 
-def gather_and_scatter(
-    cupy: ModuleType, X: gpualto.Tensor, factors: list[Array], mode: int
-) -> Callable[[], Any]:
+def gather_and_scatter(cupy: ModuleType, X: gpualto.Tensor, factors: list[Array], mode: int) -> Run:
     """Gather factor rows, multiply, and add by ``cupyx.scatter_add``: a row of memory for each nonzero."""
     from cupyx import scatter_add
 
@@ -295,9 +293,7 @@ def gather_and_scatter(
     return run
 
 
-def unfold_and_multiply(
-    cupy: ModuleType, X: gpualto.Tensor, factors: list[Array], mode: int
-) -> Callable[[], Any]:
+def unfold_and_multiply(cupy: ModuleType, X: gpualto.Tensor, factors: list[Array], mode: int) -> Run:
     """Multiply the unfolding, a ``cupyx`` CSR matrix, with the Khatri-Rao product, formed each time."""
     from cupyx.scipy.sparse import csr_matrix
 

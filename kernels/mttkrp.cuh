@@ -90,6 +90,13 @@ __device__ __forceinline__ void sum_tile(const Tile<Layout, T>& tile, int count,
   if (sum_over_groups<lanes>(row, filled, sum)) target(row, sum);
 }
 
+// Adds a sum to its row of the output, which other warps add to as well.
+template <class T, int Rank>
+__device__ __forceinline__ void add_to_row(T* out, long long row, int panel, Fragment<T, Rank>& sum) {
+  T* const place = out + row * Rank + panel * Columns<T, Rank>::panel_width;
+  sum.for_each(panel, [&](auto& vector, int column) { add_to_global(place + column, vector); });
+}
+
 // Takes a run of nonzeros, the warps of a block in turn by tiles, and hands sums by output row to `target`.
 // fill(tile, first, count) fills a tile with `count` nonzeros from position `first` on.
 template <class Layout, int Mode, class T, int Rank, class Fill, class Target>

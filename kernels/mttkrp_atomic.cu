@@ -14,8 +14,7 @@ __global__ void __launch_bounds__(Threads, 1)
   const long long begin = static_cast<long long>(blockIdx.x) * Threads + warp * warp_lanes;
   const long long stride = static_cast<long long>(gridDim.x) * Threads;
   const auto target = [&](Row<Layout> row, Fragment<T, Rank>& sum) {
-    T* const place = out + static_cast<long long>(row) * Rank + panel * Columns<T, Rank>::panel_width;
-    sum.for_each(panel, [&](auto& vector, int column) { add_to_global(place + column, vector); });
+    add_to_row(out, static_cast<long long>(row), panel, sum);
   };
   const auto fill = [&](Tile<Layout, T>& tile, long long first, int count) {
     fill_tile<Layout, Mode>(tile, words, values, first, count);

@@ -50,9 +50,7 @@ __global__ void __launch_bounds__(Threads, 1)
     fill_from_format<Layout, Mode>(tile, stored, values, first, count);
   };
   const auto target = [&](Row<Layout> row, Fragment<T, Rank>& sum) {
-    if (row == no_row<Layout>) return;
-    T* const place = out + static_cast<long long>(row) * Rank + panel * Columns<T, Rank>::panel_width;
-    sum.for_each(panel, [&](auto& vector, int column) { add_to_global(place + column, vector); });
+    if (row != no_row<Layout>) add_to_row(out, static_cast<long long>(row), panel, sum);
   };
   sum_run<Layout, Mode, T, Rank>(tiles[warp], begin, positions, stride, factors, panel, fill, target);
 }

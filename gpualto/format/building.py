@@ -208,7 +208,7 @@ def _store_compressed(
         return LevelArrays(pos, column), _Places(xp.arange(entries), entries)
     first, of = _number(column, parents, xp)
     pos = _offsets(parents.of[first], parents.count, xp)
-    return LevelArrays(pos, take(column, first)), _Places(of, pos_end(pos))
+    return LevelArrays(pos, take(column, first)), _Places(of, int(pos[-1]))
 
 
 def _store_delta(bits: int, column: Column, parents: _Places, xp: ModuleType) -> tuple[LevelArrays, _Places]:
@@ -274,11 +274,6 @@ def _offsets(parent: Array, count: int, xp: ModuleType) -> Array:
     if parent.size:
         xp.cumsum(xp.bincount(parent, minlength=count), out=pos[1:])
     return pos
-
-
-def pos_end(pos: Array) -> int:
-    """Return the number of places that `pos` counts."""
-    return int(pos[-1])
 
 
 def _nothing(xp: ModuleType) -> Array:

@@ -96,8 +96,6 @@ COMPUTED = (Dense, Batch, Range)
 FILLED = (Dense, Batch, Range, Delta, Structured)
 """Types that make places for coordinates that nobody gave."""
 
-WITH_PROPERTIES = (Compressed, Singleton)
-
 
 @dataclass(frozen=True)
 class Level:

@@ -29,7 +29,7 @@ from gpualto.format.expressions import (
 from gpualto.format.format import Format
 from gpualto.format.indices import NARROW, words_of
 from gpualto.format.levels import COMPUTED, Compressed, Delta, Singleton, Structured
-from gpualto.format.linearizers import RowMajor, linearizer
+from gpualto.format.linearizers import RowMajor, linearizer, word_count
 from gpualto.format.recovery import Add, Join, Step, Subtract, Unpack
 from gpualto.format.storage import StoredTensor
 
@@ -203,8 +203,7 @@ class _Writer:
         expression = self.format.expressions[number]
         if not isinstance(expression, Linearized):
             raise UnwritableError(_CUT)
-        made = linearizer(expression.order, extents(expression, self.shape))
-        count = len(made.groups) if isinstance(made, RowMajor) else len(made.words)
+        count = word_count(expression.order, extents(expression, self.shape))
         names = [x, *(f"{x}_{word}" for word in range(1, count))]
         for word, name in enumerate(names):
             self.let(name, f"U({self.array('crd', number, word)}[{place}])")

@@ -24,6 +24,8 @@ DISPATCH = {
 }
 """How each operation is computed."""
 
+_BY_MTTKRP = ("mttkrp", "matmul", "innerprod")
+
 
 def explain(operation: str, X: AnyTensor, rank: int = 16) -> str:
     """Return which way an operation takes for a tensor, and why.
@@ -53,7 +55,7 @@ def explain(operation: str, X: AnyTensor, rank: int = 16) -> str:
     if operation not in DISPATCH:
         raise ValueError(f"operation: expected one of {', '.join(DISPATCH)}; got {operation!r}")
     lines = [f"{operation}: {DISPATCH[operation]}"]
-    if "mttkrp" in DISPATCH[operation].lower() or operation == "mttkrp":
+    if operation in _BY_MTTKRP:
         backend = backend_for(X)
         lines.append(f"  {backend.describe()}")
         modes = range(X.ndim) if operation == "mttkrp" else [0]

@@ -18,11 +18,6 @@ from gpualto.kernels import layout_source, translation_unit
 _THREADS = 128
 _FILE = "mttkrp_format.cu"
 
-_C_NAMES = {
-    "i1": "signed char", "i2": "short", "i4": "int", "i8": "long long",
-    "u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long",
-}  # fmt: skip
-
 _PREAMBLE = """\
 using U = unsigned long long;
 using I = long long;
@@ -99,19 +94,17 @@ def plan_mttkrp(X: StoredTensor, mode: int, rank: int, dtype: np.dtype[Any]) -> 
         return lambda factors, out: out.fill(0)
     cupy = array_module(X.values)
     decoder = _decoder(X)
-    arrays = list(arrays_of(X, decoder))
     types = f"{mode}, {c_name(X.dtype)}, {c_name(dtype)}, {rank}, {_THREADS}"
     expression = f"mttkrp_format<Layout, Stored, {types}>"
     function = kernel(cupy, AltoEncoding(X.shape), _FILE, expression, stored_source(X, decoder))
     grid = (blocks_for(cupy, function, _THREADS, X.nse), columns_of(rank, dtype).panels)
-    stored = _parameter(decoder, arrays)
+    stored = _parameter(X, decoder)
 
     def fill(factors: list[Array | None], out: Array) -> None:
         out.fill(0)
         inputs = pointers([np.uint64(0) if f is None else address(f) for f in factors])
         function(grid, (_THREADS,), (stored, address(X.values), np.int64(X.nse), inputs, address(out)))
 
-    fill.arrays = arrays  # type: ignore[attr-defined]  # the kernel is told their addresses only
     return fill
 
 
@@ -132,7 +125,7 @@ def stored_source(X: StoredTensor, decoder: Decoder) -> str:
     fields = []
     for one, array in zip(decoder.arrays, arrays_of(X, decoder), strict=True):
         name = array_name(*one)
-        fields.append(f"const {_C_NAMES[array.dtype.str[1:]]}* {name};")
+        fields.append(f"const {c_name(array.dtype)}* {name};")
         if one[0] == "pos":
             fields.append(f"U {name}_parents;")
     results = [f"coordinates[{mode}] = Row({code});" for mode, code in enumerate(decoder.coordinates)]
@@ -153,10 +146,10 @@ def stored_source(X: StoredTensor, decoder: Decoder) -> str:
     )
 
 
-def _parameter(decoder: Decoder, arrays: list[Array]) -> Array:
-    """Return the struct `Stored` as a parameter that is passed by value."""
+def _parameter(X: StoredTensor, decoder: Decoder) -> Array:
+    """Return the struct `Stored` as a parameter passed by value; the tensor keeps the arrays alive."""
     values: list[Any] = []
-    for one, array in zip(decoder.arrays, arrays, strict=True):
+    for one, array in zip(decoder.arrays, arrays_of(X, decoder), strict=True):
         values.append(address(array))
         if one[0] == "pos":
             values.append(np.uint64(array.size - 1))

@@ -15,7 +15,11 @@ from gpualto.kernels import layout_source, translation_unit
 
 OPTIONS = ("-std=c++17",)
 
-_C_NAMES = {"f4": "float", "f8": "double", "u4": "unsigned", "i8": "long long"}
+_C_NAMES = {
+    "f4": "float", "f8": "double",
+    "i1": "signed char", "i2": "short", "i4": "int", "i8": "long long",
+    "u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long",
+}  # fmt: skip
 
 _modules: dict[Any, Any] = {}
 
