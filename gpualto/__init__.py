@@ -3,6 +3,7 @@
 from gpualto import datasets, testing
 from gpualto.decomposition.als import cp_als
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.nonnegative import cp_nn
 from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
@@ -28,6 +29,7 @@ __all__ = [
     "Tensor",
     "collapse",
     "cp_als",
+    "cp_nn",
     "datasets",
     "explain",
     "formats",

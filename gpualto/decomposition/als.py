@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gpualto._arrays import Array, array_module, as_mode, empty
 from gpualto.backends import backend_for
-from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
-from gpualto.decomposition.linear_algebra import (
-    calm_blas,
-    column_products,
-    gram,
-    hadamard,
-    normalize_with_gram,
-)
+from gpualto.decomposition.initial import Init, RandomState
+from gpualto.decomposition.linear_algebra import column_products, gram, hadamard
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, check_not_negative
+from gpualto.decomposition.updates import Update, hals, least_squares, roughness, smooth
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
-
-Callback = Callable[[CPModel], object]
 
 
 def cp_als(
@@ -36,6 +29,9 @@ def cp_als(
     init: Init = "random",
     random_state: RandomState = None,
     fixed_modes: Sequence[int] = (),
+    nonnegative_modes: Sequence[int] = (),
+    smooth_modes: Mapping[int, float] | None = None,
+    l2: float = 0.0,
     n_restarts: int = 1,
     deterministic: bool = False,
     verbose: int = 0,
@@ -63,6 +59,15 @@ def cp_als(
         The same seed gives the same model, bit for bit, on the same machine with as many threads.
     fixed_modes : sequence of int
         Modes whose factor stays as `init` has it.
+    nonnegative_modes : sequence of int
+        Modes whose factor has no negative entry, updated by HALS; all modes: `gpualto.cp_nn`.
+    smooth_modes : mapping of int to float, optional
+        Modes whose neighbouring rows are to be alike, such as hours or years, and how much that weighs: 1 as
+        much as the data, for columns of norm one.
+    l2 : float
+        Penalty on the squared weights, which draws them to zero and keeps components from growing against
+        each other. Columns have norm one, so that 1 halves the weight of a component that overlaps with no
+        other.
     n_restarts : int
         Number of random starts; the model with the best fit is returned. The first start is that of
         ``n_restarts=1``.
@@ -91,6 +96,10 @@ def cp_als(
     limits it to about 1e-8. A tensor without nonzeros, or with zeros only, gives zero weights and fit 1.
     float32 tensors give float32 factors; Gram products and solves are in float64.
 
+    What is minimised is ``norm(X - model)**2 + sum(weights**2 * (l2 + roughness))``, where the roughness of a
+    component is the sum over `smooth_modes` of the penalty times the squared differences of neighbouring
+    entries. No sweep raises it.
+
     References
     ----------
     Kolda, Bader: Tensor Decompositions and Applications. SIAM Review 51(3), 2009, figure 3.3.
@@ -103,107 +112,100 @@ def cp_als(
     (1.0, array([11.18]))
     """
     require_tensor(X)
-    _check_arguments(X, rank, n_iter_max, n_restarts, tol, init)
-    fixed = {as_mode(mode, X.ndim) for mode in fixed_modes}
-    if fixed and isinstance(init, str):
-        raise ValueError(f"fixed_modes: {sorted(fixed)} need factors to stay at; pass them as init")
-    generator = as_generator(random_state)
-    best: CPModel | None = None
-    for _ in range(n_restarts):
-        start = initial_model(X, rank, init, generator)
-        with calm_blas(max(X.shape)):
-            model, stopped = _run(X, start, fixed, n_iter_max, tol, deterministic, verbose, callback)
-        if best is None or (model.fit or 0.0) > (best.fit or 0.0):
-            best = model
-        if stopped:
-            break
-    assert best is not None
-    return best if fixed else best.arrange().fix_signs()
+    constraints = _constraints(X, fixed_modes, nonnegative_modes, smooth_modes or {}, l2)
+    if constraints.fixed and isinstance(init, str):
+        raise ValueError(
+            f"fixed_modes: {sorted(constraints.fixed)} need factors to stay at; pass them as init"
+        )
+    schedule = Schedule(n_iter_max, tol, n_restarts, verbose, callback)
+    model = best_run(
+        X, rank, init, random_state, schedule, lambda start: sweeps(X, start, constraints, deterministic)
+    )
+    return model if constraints.fixed else model.arrange().fix_signs()
 
 
-def _run(
+@dataclass(frozen=True)
+class Constraints:
+    """What the factors have to be: how modes with a constraint are updated, and what is penalised."""
+
+    updates: Mapping[int, Update] = field(default_factory=dict)
+    fixed: frozenset[int] = frozenset()
+    smooth: Mapping[int, float] = field(default_factory=dict)
+    l2: float = 0.0
+
+    def penalties(self, factors: Sequence[Array], mode: int) -> Array:
+        """Return what is added to the diagonal of a mode's Gram product: the penalties on its squared norms.
+
+        That on the roughness of the mode itself is left to its update.
+        """
+        rough = (penalty * roughness(factors[n]) for n, penalty in sorted(self.smooth.items()) if n != mode)
+        return sum(rough, array_module(factors[0]).full(factors[0].shape[1], self.l2))
+
+
+def _constraints(
     X: Tensor,
-    start: CPModel,
-    fixed: set[int],
-    n_iter_max: int,
-    tol: float,
-    deterministic: bool,
-    verbose: int,
-    callback: Callback | None,
-) -> tuple[CPModel, bool]:
-    """Sweep from one start until the fit settles; return the model, and whether the callback stopped it."""
-    began = time.perf_counter()
-    fits: list[float] = []
-    times: list[float] = []
-    model = start
-    for weights, factors, fit in islice(_sweeps(X, start, fixed, deterministic), n_iter_max):
-        change = abs(fit - fits[-1]) if fits else math.inf
-        fits.append(fit)
-        times.append(time.perf_counter() - began)
-        converged = change < tol or len(fixed) == X.ndim
-        model = CPModel(weights, factors, X.labels, fit, tuple(fits), tuple(times), converged)
-        if verbose and (len(fits) % verbose == 0 or converged):
-            print(f"sweep {len(fits)}: fit {fit:.6f}, change {change:.1e}, {times[-1]:.2f} s")
-        if callback is not None and callback(model):
-            return model, True
-        if converged:
-            break
-    return model, False
+    fixed_modes: Sequence[int],
+    nonnegative_modes: Sequence[int],
+    smooth_modes: Mapping[int, float],
+    l2: float,
+) -> Constraints:
+    fixed = frozenset(as_mode(mode, X.ndim) for mode in fixed_modes)
+    nonnegative = {as_mode(mode, X.ndim) for mode in nonnegative_modes}
+    penalties = {as_mode(mode, X.ndim): penalty for mode, penalty in smooth_modes.items()}
+    check_not_negative("l2", l2)
+    for mode, penalty in penalties.items():
+        check_not_negative(f"smooth_modes: mode {mode}", penalty)
+    for names, one, other in (
+        ("fixed_modes, nonnegative_modes", fixed, nonnegative),
+        ("fixed_modes, smooth_modes", fixed, penalties.keys()),
+        ("nonnegative_modes, smooth_modes", nonnegative, penalties.keys()),
+    ):
+        if one & other:
+            raise ValueError(f"{names}: mode {min(one & other)} cannot be both")
+    updates = dict.fromkeys(nonnegative, hals) | {
+        mode: smooth(penalty) for mode, penalty in penalties.items()
+    }
+    return Constraints(updates, fixed, penalties, l2)
 
 
-def _sweeps(
-    X: Tensor, start: CPModel, fixed: set[int], deterministic: bool
-) -> Iterator[tuple[Array, tuple[Array, ...], float]]:
-    """Yield weights, factors and fit after each sweep, without end.
+def sweeps(
+    X: Tensor, start: CPModel, constraints: Constraints, deterministic: bool = False
+) -> Iterator[Sweep]:
+    """Yield what alternating least squares has after each sweep, without end.
 
-    The weights of the start matter only where every mode is fixed: a least-squares update takes the scale of
-    the other factors into account.
+    The weights of the start matter only where every mode is fixed, or an update starts from the factor it
+    replaces: least squares takes the scale of the other factors into account.
     """
     backend, xp = backend_for(X), array_module(X.values)
     norm = X.norm()
     weights, factors = start.weights, list(start.factors)
     grams = [gram(factor) for factor in factors]
     products = [empty(factor.shape, X.dtype, xp) for factor in factors]
-    free = [mode for mode in range(X.ndim) if mode not in fixed]
+    free = [mode for mode in range(X.ndim) if mode not in constraints.fixed]
     last = free[-1] if free else X.ndim - 1
+    unconstrained = least_squares(backend.solve_normal_equations)
+    is_penalised = bool(constraints.l2 or constraints.smooth)
     if not free:
         mttkrp(X, factors, last, products[last], deterministic=deterministic)
     while True:
         for mode in free:
             mttkrp(X, factors, mode, products[mode], deterministic=deterministic)
-            with annotate("solve"):
+            with annotate("update"):
                 others = hadamard(grams[:mode] + grams[mode + 1 :] or [np.ones_like(grams[0])])
-                solution = backend.solve_normal_equations(others, products[mode])
-            with annotate("normalize"):
-                factors[mode], weights, grams[mode] = normalize_with_gram(solution)
+                if is_penalised:
+                    others = others + xp.diag(constraints.penalties(factors, mode))
+                update = constraints.updates.get(mode, unconstrained)
+                factors[mode], weights, grams[mode] = update(others, products[mode], factors[mode], weights)
         with annotate("fit"):
             inner = column_products(products[last], factors[last]) @ weights
             model_norm_squared = weights @ hadamard(grams) @ weights
-            fit = _fit(norm, *xp.stack([model_norm_squared, inner]).tolist())
-        yield weights, tuple(factors), fit
+            fit = fit_of(norm, *xp.stack([model_norm_squared, inner]).tolist())
+        yield Sweep(weights, tuple(factors), fit, violation=None if free else -math.inf)
 
 
-def _fit(norm: float, model_norm_squared: float, inner: float) -> float:
+def fit_of(norm: float, model_norm_squared: float, inner: float) -> float:
     """Return one minus the relative residual; a residual that rounding makes negative counts as zero."""
     residual_squared = max(norm**2 + model_norm_squared - 2 * inner, 0.0)
     if norm == 0:
         return 1.0 if residual_squared == 0 else -math.inf
     return 1.0 - math.sqrt(residual_squared) / norm
-
-
-def _check_arguments(X: Tensor, rank: int, n_iter_max: int, n_restarts: int, tol: float, init: Init) -> None:
-    for name, value in (("rank", rank), ("n_iter_max", n_iter_max), ("n_restarts", n_restarts)):
-        if not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{name}: expected a positive integer, got {value!r}")
-    if not tol >= 0:
-        raise ValueError(f"tol: expected a number that is not negative, got {tol!r}")
-    if n_restarts > 1 and not (isinstance(init, str) and init == "random"):
-        raise ValueError('n_restarts: more than one start needs init="random"')
-    wrong = ~np.isfinite(X.values)
-    if wrong.any():
-        first = int(wrong.argmax())
-        where = tuple(X.decode(slice(first, first + 1))[:, 0].tolist())
-        count = int(wrong.sum())
-        raise ValueError(
-            f"X: {count} non-finite value{'s' * (count > 1)}, first at {where}; remove them before a fit"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -55,6 +55,8 @@ class CPModel:
         Seconds from the start to the end of each sweep.
     converged : bool
         Whether the stop rule was met, as opposed to the limit of sweeps.
+    measures : mapping of str to tuple of float
+        What else the method measured after each sweep, such as the log-likelihood.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class CPModel:
     fits: tuple[float, ...] = field(default=(), repr=False)
     times: tuple[float, ...] = field(default=(), repr=False)
     converged: bool = False
+    measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         factors = tuple(as_floats(as_array(f), "factors") for f in self.factors)

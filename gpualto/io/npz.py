@@ -55,7 +55,8 @@ def write_model(path: StrPath, model: CPModel) -> None:
         "times": np.array(model.times),
         "converged": np.array(model.converged),
     }
-    _write(path, _MODEL, {"weights": model.weights, **factors, **history}, model.labels)
+    measures = {f"measure_{name}": np.array(series) for name, series in model.measures.items()}
+    _write(path, _MODEL, {"weights": model.weights, **factors, **history, **measures}, model.labels)
 
 
 def read_model(path: StrPath) -> CPModel:
@@ -76,6 +77,11 @@ def read_model(path: StrPath) -> CPModel:
             fits=tuple(arrays["fits"].tolist()),
             times=tuple(arrays["times"].tolist()),
             converged=bool(arrays["converged"]),
+            measures={
+                name.removeprefix("measure_"): tuple(arrays[name].tolist())
+                for name in arrays.files
+                if name.startswith("measure_")
+            },
         )
 
 

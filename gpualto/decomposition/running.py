@@ -1,0 +1,167 @@
+"""How an iterative method is run: sweeps from one or more starts, a stop rule, a history, a callback."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from gpualto._arrays import Array
+from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
+from gpualto.decomposition.linear_algebra import calm_blas
+from gpualto.decomposition.model import CPModel
+from gpualto.tensor import Tensor, require_tensor
+
+Callback = Callable[[CPModel], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Where a method stands after a sweep, which updates every mode once.
+
+    Parameters
+    ----------
+    weights : (R,) array
+    factors : tuple of (I_n, R) arrays
+    fit : float
+    measures : mapping of str to float
+        What else the method measures.
+    score : float, optional
+        Of two runs, the one with the higher score is better; by default the fit.
+    violation : float, optional
+        What the tolerance is compared with; by default the change of the score.
+    """
+
+    weights: Array
+    factors: tuple[Array, ...]
+    fit: float
+    measures: Mapping[str, float] = field(default_factory=dict)
+    score: float | None = None
+    violation: float | None = None
+
+
+Sweeps = Callable[[CPModel], Iterator[Sweep]]
+"""A method: yields a `Sweep` after each sweep from a start, without end."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to run, from how many starts, and who is told: see `gpualto.cp_als`."""
+
+    n_iter_max: int
+    tol: float
+    n_restarts: int = 1
+    verbose: int = 0
+    callback: Callback | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n_iter_max", "n_restarts"):
+            check_positive(name, getattr(self, name))
+        if not self.tol >= 0:
+            raise ValueError(f"tol: expected a number that is not negative, got {self.tol!r}")
+
+
+def best_run(
+    X: Tensor, rank: int, init: Init, random_state: RandomState, schedule: Schedule, sweeps: Sweeps
+) -> CPModel:
+    """Run a method from every start, and return the model of the best run."""
+    require_tensor(X)
+    check_positive("rank", rank)
+    if schedule.n_restarts > 1 and not (isinstance(init, str) and init == "random"):
+        raise ValueError('n_restarts: more than one start needs init="random"')
+    check_finite(X)
+    generator = as_generator(random_state)
+    best: Run | None = None
+    for _ in range(schedule.n_restarts):
+        start = initial_model(X, rank, init, generator)
+        with calm_blas(max(X.shape)):
+            run = _run(X, sweeps(start), schedule)
+        if best is None or run.score > best.score:
+            best = run
+        if run.stopped:
+            break
+    assert best is not None
+    return best.model
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run from one start ended; `stopped` says that the callback asked for it."""
+
+    model: CPModel
+    score: float
+    stopped: bool
+
+
+def _run(X: Tensor, sweeps: Iterator[Sweep], schedule: Schedule) -> Run:
+    """Sweep until the stop rule holds, the sweeps are used up, or the callback stops."""
+    began = time.perf_counter()
+    scores: list[float] = []
+    fits: list[float] = []
+    times: list[float] = []
+    history: dict[str, list[float]] = {}
+    for sweep in islice(sweeps, schedule.n_iter_max):
+        score = sweep.fit if sweep.score is None else sweep.score
+        violation = sweep.violation
+        if violation is None:
+            violation = abs(score - scores[-1]) if scores else math.inf
+        scores.append(score)
+        fits.append(sweep.fit)
+        times.append(time.perf_counter() - began)
+        for name, value in sweep.measures.items():
+            history.setdefault(name, []).append(value)
+        model = CPModel(
+            sweep.weights,
+            sweep.factors,
+            X.labels,
+            sweep.fit,
+            tuple(fits),
+            tuple(times),
+            violation < schedule.tol,
+            {name: tuple(values) for name, values in history.items()},
+        )
+        if schedule.verbose and (len(fits) % schedule.verbose == 0 or model.converged):
+            print(_line(model, sweep.measures, violation))
+        stopped = schedule.callback is not None and bool(schedule.callback(model))
+        if stopped or model.converged:
+            break
+    return Run(model, score, stopped)
+
+
+def _line(model: CPModel, measures: Mapping[str, float], violation: float) -> str:
+    items = [f"fit {model.fit:.6f}", *(f"{name} {value:.6g}" for name, value in measures.items())]
+    return f"sweep {model.n_iter}: {', '.join(items)}, change {violation:.1e}, {model.times[-1]:.2f} s"
+
+
+def check_positive(name: str, value: object) -> None:
+    """Raise unless an argument is a positive integer."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}: expected a positive integer, got {value!r}")
+
+
+def check_not_negative(name: str, value: float) -> None:
+    """Raise unless an argument is a finite number that is not negative."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name}: expected a number that is not negative, got {value!r}")
+
+
+def check_finite(X: Tensor) -> None:
+    """Raise if a value is not finite, naming the first."""
+    _check_values(X, ~np.isfinite(X.values), "non-finite", "remove it before a fit")
+
+
+def check_counts(X: Tensor, method: str) -> None:
+    """Raise if a value is negative, naming the first."""
+    _check_values(X, X.values < 0, "negative", f"{method} needs values that are not negative")
+
+
+def _check_values(X: Tensor, wrong: Array, kind: str, remedy: str) -> None:
+    count = int(wrong.sum())
+    if count:
+        first = int(wrong.argmax())
+        where = tuple(X.decode(slice(first, first + 1))[:, 0].tolist())
+        raise ValueError(f"X: {count} {kind} value{'s' * (count > 1)}, first at {where}; {remedy}")
