@@ -40,6 +40,7 @@ SOURCES = (
     "mttkrp_atomic.cu",
     "mttkrp_staged.cu",
     "mttkrp_deterministic.cu",
+    "model_values.cu",
     "dense.cu",
 )
 # CuPy adds the first two to the options that it is given.
@@ -110,6 +111,7 @@ def instances(modes: int, ranks: Iterable[int]) -> list[str]:
                 f"mttkrp_staged<Layout, 0, {T}, {T}, {rank}, 256>",
                 f"mttkrp_deterministic<Layout, 0, {T}, {T}, {rank}, unsigned, 128>",
                 f"sum_carries<{T}, {rank}, 128>",
+                f"model_values<Layout, {T}, {rank}, 128>",
             ]
     return found
 

@@ -2,14 +2,18 @@
 
 from gpualto import datasets, testing
 from gpualto.decomposition.als import cp_als
+from gpualto.decomposition.completion import cp_complete
+from gpualto.decomposition.gradient import cp_opt
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.nonnegative import cp_nn
+from gpualto.decomposition.poisson import cp_apr
 from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
 from gpualto.interop.any import from_any
 from gpualto.io import read, write
 from gpualto.ops.explain import explain, source
+from gpualto.ops.model_values import model_values
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
 from gpualto.ops.products import innerprod, matmul, sddmm, ttm, ttv
@@ -29,7 +33,10 @@ __all__ = [
     "Tensor",
     "collapse",
     "cp_als",
+    "cp_apr",
+    "cp_complete",
     "cp_nn",
+    "cp_opt",
     "datasets",
     "explain",
     "formats",
@@ -37,6 +44,7 @@ __all__ = [
     "innerprod",
     "map_values",
     "matmul",
+    "model_values",
     "mttkrp",
     "plan_mttkrp",
     "read",

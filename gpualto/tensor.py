@@ -313,9 +313,62 @@ class Tensor(TensorMethods):
 
     # What it gives --------------------------------------------------------------------------------------
 
+    def with_values(self, values: Array) -> Self:
+        """Return the tensor with other values at the same coordinates; plans that were made are kept.
+
+        Parameters
+        ----------
+        values : (nnz,) array
+            In stored order, on the same device.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many as entries.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 2]], [3.0, 4.0])
+        >>> X.with_values(np.log2(X.values)).values.round(2)
+        array([1.58, 2.  ])
+        """
+        checked = as_values(values)
+        if checked.size != self.nnz:
+            raise ValueError(f"values: {checked.size} values for {self.nnz} entries")
+        _require_one_kind(self.index[:1], checked)
+        other = replace(self, values=checked)
+        object.__setattr__(other, "derived", self.derived)
+        return other
+
     def prune(self) -> Self:
         """Return the tensor without its explicit zeros."""
-        return self._select(self.values != 0)
+        return self.select(self.values != 0)
+
+    def select(self, kept: Array) -> Self:
+        """Return the tensor of some of its entries.
+
+        Parameters
+        ----------
+        kept : (nnz,) bool array
+            Which to keep, in stored order.
+
+        Raises
+        ------
+        ValueError
+            If it is no such mask.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 2]], [3.0, -4.0])
+        >>> X.select(X.values > 0).nnz
+        1
+        """
+        mask = as_array(kept)
+        if mask.dtype != bool or mask.shape != (self.nnz,):
+            raise ValueError(
+                f"kept: expected a mask of {self.nnz} entries, got {mask.dtype} of shape {mask.shape}"
+            )
+        return replace(self, index=tuple(word[mask] for word in self.index), values=self.values[mask])
 
     def permute(self, modes: Sequence[int]) -> Self:
         """Return the tensor with its modes in another order: mode n of the result is mode ``modes[n]``.
@@ -359,9 +412,6 @@ class Tensor(TensorMethods):
             [len(k) for k in left.values()],
             labels=[self.labels[mode].take(k) for mode, k in left.items()],
         )
-
-    def _select(self, kept: Array) -> Self:
-        return replace(self, index=tuple(word[kept] for word in self.index), values=self.values[kept])
 
     # How it looks ---------------------------------------------------------------------------------------
 

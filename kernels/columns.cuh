@@ -94,6 +94,15 @@ struct Fragment {
     }
   }
 
+  __device__ __forceinline__ T sum(int panel) {
+    T total = 0;
+    for_each(panel, [&](Part& own, int) {
+#pragma unroll
+      for (int n = 0; n < Shape::vector; ++n) total += own.at[n];
+    });
+    return total;
+  }
+
   // Multiplies with a row of a factor; `row` points to its first number in the panel.
   __device__ __forceinline__ void multiply(const T* row, int panel) {
     for_each(panel, [&](Part& own, int column) {

@@ -64,6 +64,14 @@ __device__ __forceinline__ bool sum_over_groups(Key key, bool filled, Sum& sum) 
   return filled && !(lane + Lanes < warp_lanes && next_filled && next == key);
 }
 
+// The sum over each group of `Lanes` neighbouring lanes, in every lane of the group.
+template <int Lanes, class Number>
+__device__ __forceinline__ Number sum_over_lanes(Number value) {
+#pragma unroll
+  for (int step = Lanes / 2; step > 0; step /= 2) value += __shfl_xor_sync(all_lanes, value, step);
+  return value;
+}
+
 // The value that `better(other, value)` prefers over all others of the warp, in every lane.
 template <class Number, class Better>
 __device__ __forceinline__ Number warp_best(Number value, Better better) {

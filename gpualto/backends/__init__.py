@@ -40,6 +40,9 @@ class Backend(Protocol):
     ) -> Fill:
         """Return what does the MTTKRP of a mode for a rank and type, with all that can be decided decided."""
 
+    def model_values(self, X: Any, factors: list[Array], out: Array) -> None:
+        """Fill `out` with the sum of the product of the factor rows that each entry selects."""
+
     def sort_entries(
         self, encoding: AltoEncoding, coords: Coordinates, values: Array
     ) -> tuple[LinearIndex, Array]:

@@ -21,6 +21,7 @@ __all__ = [
     "delinearize",
     "describe",
     "explain",
+    "model_values",
     "mttkrp",
     "plan_mttkrp",
     "solve_normal_equations",
@@ -55,6 +56,18 @@ def plan_mttkrp(
 ) -> Fill:
     """Return the MTTKRP of a mode; there is nothing to decide."""
     return lambda factors, out: mttkrp(X, factors, mode, out)
+
+
+def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
+    """Fill `out`, a number an entry, with sums of products of rows: see `gpualto.model_values`."""
+    rank = factors[0].shape[1]
+    start = 0
+    for coords, _ in X.parts(_rows_in_scratch(8 * (2 * rank + 2 * X.ndim))):
+        rows = factors[0][coords[0]].astype(np.float64)
+        for n, factor in enumerate(factors[1:], 1):
+            rows *= factor[coords[n]]
+        out[start : start + len(rows)] = rows.sum(axis=1)
+        start += len(rows)
 
 
 def describe() -> str:

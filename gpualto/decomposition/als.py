@@ -13,7 +13,7 @@ from gpualto.backends import backend_for
 from gpualto.decomposition.initial import Init, RandomState
 from gpualto.decomposition.linear_algebra import column_products, gram, hadamard
 from gpualto.decomposition.model import CPModel
-from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, check_not_negative
+from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, by_sweeps, check_not_negative
 from gpualto.decomposition.updates import Update, hals, least_squares, roughness, smooth
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.profiling import annotate
@@ -119,7 +119,12 @@ def cp_als(
         )
     schedule = Schedule(n_iter_max, tol, n_restarts, verbose, callback)
     model = best_run(
-        X, rank, init, random_state, schedule, lambda start: sweeps(X, start, constraints, deterministic)
+        X,
+        rank,
+        init,
+        random_state,
+        schedule,
+        by_sweeps(lambda start: sweeps(X, start, constraints, deterministic)),
     )
     return model if constraints.fixed else model.arrange().fix_signs()
 

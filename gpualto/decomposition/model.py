@@ -128,20 +128,37 @@ class CPModel:
         move = mover_to(device)
         return replace(self, weights=move(self.weights), factors=tuple(map(move, self.factors)))
 
-    def normalize(self) -> Self:
-        """Return the same model with columns of norm one and weights that are not negative."""
+    def normalize(self, ord: int = 2) -> Self:
+        """Return the same model with columns of norm one and weights that are not negative.
+
+        Parameters
+        ----------
+        ord : {2, 1}
+            The norm: 2, or 1 for the sum of absolute values, as for shares of counts.
+
+        Raises
+        ------
+        ValueError
+            If there is no such norm here.
+        """
+        if ord not in (1, 2):
+            raise ValueError(f"ord: expected 1 or 2, got {ord!r}")
         weights = self.weights.astype(np.float64)
         factors = []
         for factor in self.factors:
             unit, norms = normalize_columns(factor)
+            if ord == 1:
+                sums = abs(unit).sum(axis=0, dtype=np.float64)
+                sums = np.where(sums > 0, sums, 1.0)
+                unit, norms = unit / sums.astype(unit.dtype), norms * sums
             factors.append(unit)
             weights = weights * norms
         factors[0] = np.where(weights < 0, -factors[0], factors[0])
         return replace(self, weights=abs(weights), factors=tuple(factors))
 
-    def arrange(self) -> Self:
+    def arrange(self, ord: int = 2) -> Self:
         """Return the same model normalized, the components with the largest weights first."""
-        model = self.normalize()
+        model = self.normalize(ord)
         return model.select((-model.weights).argsort(kind="stable"))
 
     def fix_signs(self) -> Self:

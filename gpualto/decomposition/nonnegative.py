@@ -8,7 +8,14 @@ from typing import Literal
 from gpualto.decomposition.als import Constraints, sweeps
 from gpualto.decomposition.initial import Init, RandomState
 from gpualto.decomposition.model import CPModel
-from gpualto.decomposition.running import Callback, Schedule, best_run, check_counts, check_not_negative
+from gpualto.decomposition.running import (
+    Callback,
+    Schedule,
+    best_run,
+    by_sweeps,
+    check_counts,
+    check_not_negative,
+)
 from gpualto.decomposition.updates import Update, hals, multiplicative
 from gpualto.tensor import Tensor, require_tensor
 
@@ -86,7 +93,7 @@ def cp_nn(
         init,
         random_state,
         schedule,
-        lambda start: sweeps(X, nonnegative_start(start, init), constraints, deterministic),
+        by_sweeps(lambda start: sweeps(X, nonnegative_start(start, init), constraints, deterministic)),
     )
     return model.arrange()
 

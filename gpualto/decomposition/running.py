@@ -44,10 +44,6 @@ class Sweep:
     violation: float | None = None
 
 
-Sweeps = Callable[[CPModel], Iterator[Sweep]]
-"""A method: yields a `Sweep` after each sweep from a start, without end."""
-
-
 @dataclass(frozen=True)
 class Schedule:
     """How long to run, from how many starts, and who is told: see `gpualto.cp_als`."""
@@ -65,8 +61,63 @@ class Schedule:
             raise ValueError(f"tol: expected a number that is not negative, got {self.tol!r}")
 
 
+class Recorder:
+    """Takes note of the sweeps of one run, tells the callback, and applies the stop rule."""
+
+    def __init__(self, X: Tensor, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.model: CPModel | None = None
+        self.score = -math.inf
+        self.stopped = False
+        self._labels = X.labels
+        self._began = time.perf_counter()
+        self._fits: list[float] = []
+        self._times: list[float] = []
+        self._measures: dict[str, list[float]] = {}
+
+    def record(self, sweep: Sweep) -> bool:
+        """Take note of a sweep, and return whether it was the last."""
+        score = sweep.fit if sweep.score is None else sweep.score
+        violation = abs(score - self.score) if sweep.violation is None else sweep.violation
+        self.score = score
+        self._fits.append(sweep.fit)
+        self._times.append(time.perf_counter() - self._began)
+        for name, value in sweep.measures.items():
+            self._measures.setdefault(name, []).append(value)
+        self.model = model = CPModel(
+            sweep.weights,
+            sweep.factors,
+            self._labels,
+            sweep.fit,
+            tuple(self._fits),
+            tuple(self._times),
+            violation < self.schedule.tol,
+            {name: tuple(values) for name, values in self._measures.items()},
+        )
+        verbose, callback = self.schedule.verbose, self.schedule.callback
+        if verbose and (model.n_iter % verbose == 0 or model.converged):
+            print(_line(model, sweep.measures, violation))
+        self.stopped = callback is not None and bool(callback(model))
+        return self.stopped or model.converged
+
+
+Method = Callable[[CPModel, Recorder], None]
+"""Runs from a start, and records every sweep until told to stop."""
+
+
+def by_sweeps(sweeps: Callable[[CPModel], Iterator[Sweep]]) -> Method:
+    """Return the method of a generator that yields a sweep after the other, without end."""
+
+    def run(start: CPModel, recorder: Recorder) -> None:
+        for sweep in islice(sweeps(start), recorder.schedule.n_iter_max):
+            if recorder.record(sweep):
+                break
+
+    return run
+
+
 def best_run(
-    X: Tensor, rank: int, init: Init, random_state: RandomState, schedule: Schedule, sweeps: Sweeps
+    X: Tensor, rank: int, init: Init, random_state: RandomState, schedule: Schedule, method: Method
 ) -> CPModel:
     """Run a method from every start, and return the model of the best run."""
     require_tensor(X)
@@ -75,61 +126,19 @@ def best_run(
         raise ValueError('n_restarts: more than one start needs init="random"')
     check_finite(X)
     generator = as_generator(random_state)
-    best: Run | None = None
+    best: Recorder | None = None
     for _ in range(schedule.n_restarts):
         start = initial_model(X, rank, init, generator)
+        recorder = Recorder(X, schedule)
         with calm_blas(max(X.shape)):
-            run = _run(X, sweeps(start), schedule)
-        if best is None or run.score > best.score:
-            best = run
-        if run.stopped:
+            method(start, recorder)
+        if best is None or recorder.score > best.score:
+            best = recorder
+        if recorder.stopped:
             break
     assert best is not None
+    assert best.model is not None
     return best.model
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a run from one start ended; `stopped` says that the callback asked for it."""
-
-    model: CPModel
-    score: float
-    stopped: bool
-
-
-def _run(X: Tensor, sweeps: Iterator[Sweep], schedule: Schedule) -> Run:
-    """Sweep until the stop rule holds, the sweeps are used up, or the callback stops."""
-    began = time.perf_counter()
-    scores: list[float] = []
-    fits: list[float] = []
-    times: list[float] = []
-    history: dict[str, list[float]] = {}
-    for sweep in islice(sweeps, schedule.n_iter_max):
-        score = sweep.fit if sweep.score is None else sweep.score
-        violation = sweep.violation
-        if violation is None:
-            violation = abs(score - scores[-1]) if scores else math.inf
-        scores.append(score)
-        fits.append(sweep.fit)
-        times.append(time.perf_counter() - began)
-        for name, value in sweep.measures.items():
-            history.setdefault(name, []).append(value)
-        model = CPModel(
-            sweep.weights,
-            sweep.factors,
-            X.labels,
-            sweep.fit,
-            tuple(fits),
-            tuple(times),
-            violation < schedule.tol,
-            {name: tuple(values) for name, values in history.items()},
-        )
-        if schedule.verbose and (len(fits) % schedule.verbose == 0 or model.converged):
-            print(_line(model, sweep.measures, violation))
-        stopped = schedule.callback is not None and bool(schedule.callback(model))
-        if stopped or model.converged:
-            break
-    return Run(model, score, stopped)
 
 
 def _line(model: CPModel, measures: Mapping[str, float], violation: float) -> str:

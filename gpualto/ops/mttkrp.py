@@ -130,14 +130,30 @@ class Inputs:
 
 
 def as_inputs(X: AnyTensor, factors: Factors, mode: int) -> Inputs:
-    """Return the factors, checked against the tensor."""
+    """Return the factors, checked against the tensor, without that of a mode."""
     items, weights = _unpack(factors)
-    if len(items) != X.ndim:
-        raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
+    _require_one_per_mode(X, items)
     inputs = [None if n == mode else _as_factor(X, item, n) for n, item in enumerate(items)]
     ranks = {n: factor.shape[1] for n, factor in enumerate(inputs) if factor is not None}
     if not ranks:  # a tensor of one mode: the product over no factors is one, in as many columns
         ranks = {mode: _as_factor(X, items[mode], mode).shape[1]}
+    return _inputs(inputs, ranks, weights)
+
+
+def as_all_inputs(X: AnyTensor, factors: Factors) -> Inputs:
+    """Return the factors of all modes, checked against the tensor."""
+    items, weights = _unpack(factors)
+    _require_one_per_mode(X, items)
+    inputs: list[Array | None] = [_as_factor(X, item, n) for n, item in enumerate(items)]
+    return _inputs(inputs, {n: factor.shape[1] for n, factor in enumerate(inputs)}, weights)  # type: ignore[union-attr]
+
+
+def _require_one_per_mode(X: AnyTensor, items: list[Array | None]) -> None:
+    if len(items) != X.ndim:
+        raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
+
+
+def _inputs(inputs: list[Array | None], ranks: dict[int, int], weights: Array | None) -> Inputs:
     if len(set(ranks.values())) > 1:
         raise ValueError(f"factors: the numbers of columns differ by mode: {ranks}")
     rank = next(iter(ranks.values()))

@@ -19,12 +19,14 @@ REGISTERS = {
     "mttkrp_staged": 72,
     "mttkrp_deterministic": 112,
     "sum_carries": 48,
+    "model_values": 64,
 }
 REGISTERS_AT_ODD_RANKS = {
     "mttkrp_atomic": 88,
     "mttkrp_staged": 96,
     "mttkrp_deterministic": 104,
     "sum_carries": 56,
+    "model_values": 80,
 }
 SHARED_BYTES = 16 * 1024
 TESTED_ARCHITECTURES = (80, 90, 100)

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from gpualto._arrays import Array, empty
-from gpualto.backends import Fill
+from gpualto.backends import Fill, reference
 from gpualto.backends.cpu import bits, generated, kernels, threads
 from gpualto.backends.cpu.construction import argsort, delinearize, sort_entries
 from gpualto.backends.cpu.plan import ModePlan, Segment, plan_mode
@@ -26,6 +26,7 @@ __all__ = [
     "delinearize",
     "describe",
     "explain",
+    "model_values",
     "mttkrp",
     "plan_mttkrp",
     "run_plan",
@@ -52,6 +53,22 @@ def plan_mttkrp(
         return lambda factors, out: out.fill(0)
     plan = plan_mode(X, mode, rank, deterministic=deterministic)
     return lambda factors, out: run_plan(plan, X, factors, out)
+
+
+def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
+    """Fill `out` with the sums of the products of factor rows at the nonzeros, of the type of `out`."""
+    if isinstance(X, StoredTensor) or out.size == 0:
+        reference.model_values(X, factors, out)
+        return
+    inputs = [as_rows(factor, out.dtype, X.nnz) for factor in factors]
+    layout = bits.layout_of(X.encoding, list(range(X.ndim)))
+    stride = inputs[0].strides[0]
+    out.fill(0)
+    for panel in range(0, stride, PANEL_BYTES):
+        kernel = kernels.model_values_kernel(stride, min(stride - panel, PANEL_BYTES), out.dtype)
+        bases = tuple(np.uint64(factor.ctypes.data + panel) for factor in inputs)
+        pieces = threads.split(X.nnz)
+        threads.run(kernel, [(X.index, layout, bases, out, *piece) for piece in pieces], kept=inputs)
 
 
 def describe() -> str:

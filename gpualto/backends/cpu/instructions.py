@@ -7,10 +7,11 @@ them are unrolled into straight code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 _BYTES_AT_ONCE = 256
@@ -77,6 +78,36 @@ def add_product_atomically(
     return _row_update(target, value, bases, coords, stride, width, store)
 
 
+@intrinsic(prefer_literal=True)
+def sum_of_product(typing_context: Any, one: Any, bases: Any, coords: Any, stride: Any, width: Any) -> Typing:
+    """Return the sum of the elementwise product of one row of each factor, of the type of `one`.
+
+    The row of factor k begins at ``bases[k] + coords[k] * stride``. The order of summation is LLVM's.
+    """
+
+    def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
+        _, base_addresses, coordinates, *_ = arguments
+        rows = [_row(builder, base_addresses, coordinates, k, k, stride) for k in range(len(bases))]
+        element, nbytes = _ELEMENTS[one], one.bitwidth // 8
+        total = ir.Constant(element, 0.0)
+        for start, vector in _vectors(element, width.literal_value, nbytes):
+            loaded = [builder.load(_pointer(builder, row, start, vector), align=nbytes) for row in rows]
+            product = reduce(builder.fmul, loaded)
+            function = ir.FunctionType(element, [element, vector])
+            name = f"llvm.vector.reduce.fadd.v{vector.count}f{8 * nbytes}"
+            instruction = cgutils.get_or_insert_function(builder.module, function, name)
+            total = builder.call(instruction, [total, product], fastmath=("reassoc",))
+        return total
+
+    return one(one, bases, coords, stride, width), generate
+
+
+def _row(builder: Builder, bases: Any, coords: Any, factor: int, mode: int, stride: Any) -> Any:
+    """Return the address of the row of a factor that the coordinate of a mode selects."""
+    offset = builder.mul(builder.extract_value(coords, mode), _I64(stride.literal_value))
+    return builder.add(builder.extract_value(bases, factor), offset)
+
+
 def _row_update(
     target: Any,
     value: Any,
@@ -89,10 +120,7 @@ def _row_update(
     def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
         target_address, number, base_addresses, coordinates, *_ = arguments
         rows = [
-            builder.add(
-                builder.extract_value(base_addresses, factor),
-                builder.mul(builder.extract_value(coordinates, factor + 1), _I64(stride.literal_value)),
-            )
+            _row(builder, base_addresses, coordinates, factor, factor + 1, stride)
             for factor in range(len(bases))
         ]
         for start, vector in _vectors(_ELEMENTS[value], width.literal_value, value.bitwidth // 8):

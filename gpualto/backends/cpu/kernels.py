@@ -12,7 +12,7 @@ from numba.core import types
 from numba.extending import overload
 
 from gpualto.backends.cpu.bits import coordinates, pack
-from gpualto.backends.cpu.instructions import add_product, add_product_atomically
+from gpualto.backends.cpu.instructions import add_product, add_product_atomically, sum_of_product
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,6 +68,24 @@ def mttkrp_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callable[...
             position = stored_position(order, step)
             coords = coordinates(words, layout, position)
             add_to(place, as_number(values[position]), bases, coords, stride, width)
+
+    return kernel
+
+
+@cache
+def model_values_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """Return the loop ``kernel(words, layout, bases, out, start, stop)``.
+
+    It adds to `out`, for each stored position, the sum of the product of the rows at `bases`, one a mode.
+    Rows are as in `mttkrp_kernel`.
+    """
+    one = dtype.type(1)
+
+    @compiled
+    def kernel(words, layout, bases, out, start, stop):
+        for position in range(np.uint64(start), np.uint64(stop)):
+            coords = coordinates(words, layout, position)
+            out[position] += sum_of_product(one, bases, coords, stride, width)
 
     return kernel
 

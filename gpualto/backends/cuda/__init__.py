@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualto._arrays import VECTOR_BYTES, Array, array_module, is_aligned
-from gpualto.backends import Fill
+from gpualto.backends import Fill, reference
 from gpualto.backends.cuda import formats
 from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
+from gpualto.backends.cuda.launching import address, blocks_for, c_name, kernel, pointers, words_parameter
 from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
 from gpualto.format.storage import StoredTensor
 from gpualto.kernels import layout_source, translation_unit
@@ -24,12 +25,15 @@ __all__ = [
     "delinearize",
     "describe",
     "explain",
+    "model_values",
     "mttkrp",
     "plan_mttkrp",
     "solve_normal_equations",
     "sort_entries",
     "source",
 ]
+
+_THREADS = 128
 
 
 def mttkrp(
@@ -54,6 +58,20 @@ def plan_mttkrp(
             raise ValueError(f"deterministic: for ALTO only, the tensor is in {X.format}")
         return formats.plan_mttkrp(X, mode, rank, dtype)
     return prepare(_plan_mode(X, mode, rank, dtype, deterministic), X, rank, dtype)
+
+
+def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
+    """Fill `out` with the sums of the products of factor rows at the nonzeros, of the type of `out`."""
+    if isinstance(X, StoredTensor) or out.size == 0:
+        reference.model_values(X, factors, out)
+        return
+    cupy, rank = array_module(out), factors[0].shape[1]
+    rows = [_as_rows(factor, out.dtype) for factor in factors]
+    expression = f"model_values<Layout, {c_name(out.dtype)}, {rank}, {_THREADS}>"
+    function = kernel(cupy, X.encoding, "model_values.cu", expression)
+    grid = (blocks_for(cupy, function, _THREADS, X.nnz),)
+    parameters = (words_parameter(X.index), np.int64(X.nnz), pointers(list(map(address, rows))), address(out))
+    function(grid, (_THREADS,), parameters)
 
 
 def source(X: AnyTensor, mode: int, rank: int, dtype: np.dtype[np.floating]) -> str:
