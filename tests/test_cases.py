@@ -5,7 +5,6 @@ import re
 from tests.cases import CASES, TESTS
 
 WAITING = {
-    "missing-error": "decompositions with missing data",
     "cp-seed": "named by behaviour: decomposition/test_als.py, TestSeeds",
     "cp-normalize": "named by behaviour: decomposition/test_als.py, TestHardInputs",
     "arg-order": "named by behaviour: test_tensor.py, TestConstruction",

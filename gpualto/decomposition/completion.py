@@ -96,7 +96,7 @@ def cp_complete(
     >>> from gpualto import Tensor
     >>> full = np.multiply.outer([1.0, 2.0, 3.0], np.multiply.outer([1.0, 2.0], [1.0, 3.0, 2.0]))
     >>> known = np.nonzero(np.random.default_rng(0).random(full.shape) < 0.7)
-    >>> model = cp_complete(Tensor.from_coo(known, full[known]), rank=1, l2=1e-6, random_state=0)
+    >>> model = cp_complete(Tensor.from_coo(known, full[known]), rank=1, l2=1e-6, tol=1e-12, random_state=0)
     >>> bool(np.allclose(model.to_dense(), full, rtol=1e-3))
     True
     """
