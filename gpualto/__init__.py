@@ -7,6 +7,8 @@ from gpualto.decomposition.gradient import cp_opt
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.nonnegative import cp_nn
 from gpualto.decomposition.poisson import cp_apr
+from gpualto.decomposition.projection import project
+from gpualto.decomposition.rank_scan import RankScan, core_consistency, rank_scan
 from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
@@ -29,9 +31,11 @@ __all__ = [
     "Format",
     "FormatError",
     "MttkrpPlan",
+    "RankScan",
     "StoredTensor",
     "Tensor",
     "collapse",
+    "core_consistency",
     "cp_als",
     "cp_apr",
     "cp_complete",
@@ -47,6 +51,8 @@ __all__ = [
     "model_values",
     "mttkrp",
     "plan_mttkrp",
+    "project",
+    "rank_scan",
     "read",
     "sddmm",
     "source",

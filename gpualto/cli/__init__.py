@@ -16,8 +16,10 @@ EXIT_ERROR = 2
 
 _FLAGS = {
     "fixed_modes": "--fixed",
+    "held_out": "--held-out",
     "index_base": "--index-base",
     "init": "--init",
+    "l2": "--l2",
     "n_restarts": "--restarts",
     "tol": "--tol",
 }

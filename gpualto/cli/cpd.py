@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from gpualto.cli import pictures
 from gpualto.cli.arguments import (
@@ -17,7 +18,7 @@ from gpualto.cli.arguments import (
     positive,
 )
 from gpualto.cli.components import format_components
-from gpualto.cli.fitting import FitInterruptedError, describe, fit
+from gpualto.cli.fitting import METHODS, FitInterruptedError, describe, fit
 from gpualto.decomposition.model import CPModel
 from gpualto.io import read
 from gpualto.profiling import profiled
@@ -28,16 +29,28 @@ def add_to(commands: Commands) -> None:
     parser = add_command(
         commands,
         "cpd",
-        "fit a CP model by alternating least squares and print its components",
+        "fit a CP model and print its components",
         "  gpualto cpd flights.tns --rank 8\n"
         "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --output model.npz --plot model.png\n"
+        "  gpualto cpd flights.tns --rank 8 --method apr\n"
         "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2\n\n"
         "Modes, and indices without labels, count from 0.",
     )
     add_input(parser)
     parser.add_argument("--rank", type=positive, required=True, help="number of components")
-    parser.add_argument("--sweeps", type=positive, default=100, help="most sweeps of a start (default: 100)")
-    parser.add_argument("--tol", type=float, default=1e-5, help="change of fit to stop at (default: 1e-5)")
+    parser.add_argument(
+        "--method",
+        choices=tuple(METHODS),
+        default="als",
+        help="als: least squares (default); nn: the same without negative numbers; apr: Poisson, for counts; "
+        "complete: what is not stored is unknown, not zero; opt: L-BFGS",
+    )
+    parser.add_argument("--sweeps", type=positive, help="most sweeps of a start (default: the method's)")
+    parser.add_argument("--tol", type=float, help="what to stop at (default: the method's)")
+    parser.add_argument("--l2", type=float, help="penalty on large factors (not for apr)")
+    parser.add_argument(
+        "--held-out", type=float, metavar="SHARE", help="entries to measure the error at (complete)"
+    )
     parser.add_argument("--init", default="random", help="random, nvecs, or a model file (default: random)")
     parser.add_argument("--seed", type=natural, default=0, help="seed of the random starts (default: 0)")
     parser.add_argument("--restarts", type=positive, default=1, help="random starts, best kept (default: 1)")
@@ -45,9 +58,8 @@ def add_to(commands: Commands) -> None:
         "--fixed",
         type=int,
         nargs="+",
-        default=[],
         metavar="MODE",
-        help="modes, from 0, that stay as in --init",
+        help="modes, from 0, that stay as in --init (als)",
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
@@ -68,12 +80,11 @@ def run(options: argparse.Namespace) -> int:
             model = fit(
                 X,
                 options.rank,
-                n_iter_max=options.sweeps,
-                tol=options.tol,
+                options.method,
                 init=_initial(options.init),
                 random_state=options.seed,
-                fixed_modes=options.fixed,
                 n_restarts=options.restarts,
+                **_given(options),
             )
     except FitInterruptedError as interrupt:
         print(f"gpualto cpd: interrupted; {_keep(interrupt.model, options.output)}", file=sys.stderr)
@@ -86,6 +97,18 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{profile}")
     print(f"\n{format_components(model, options.top)}")
     return 0
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that were given, by the names that methods have for them."""
+    values = {
+        "n_iter_max": options.sweeps,
+        "tol": options.tol,
+        "l2": options.l2,
+        "held_out": options.held_out,
+        "fixed_modes": options.fixed,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _initial(init: str) -> str | CPModel:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
 from tqdm import tqdm
 
 from gpualto.decomposition.als import cp_als
+from gpualto.decomposition.completion import cp_complete
+from gpualto.decomposition.gradient import cp_opt
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.nonnegative import cp_nn
+from gpualto.decomposition.poisson import cp_apr
 from gpualto.tensor import Tensor
+
+METHODS: dict[str, Callable[..., CPModel]] = {
+    "als": cp_als,
+    "nn": cp_nn,
+    "apr": cp_apr,
+    "complete": cp_complete,
+    "opt": cp_opt,
+}
+"""What methods are called on the command line."""
 
 
 class FitInterruptedError(Exception):
@@ -42,18 +57,25 @@ class Progress:
         self._bar.update()
 
 
-def fit(X: Tensor, rank: int, **options: Any) -> CPModel:
+def fit(X: Tensor, rank: int, method: str = "als", **options: Any) -> CPModel:
     """Return the CP model of a tensor.
 
     Raises
     ------
+    ValueError
+        If the method does not have an option.
     FitInterruptedError
         After Ctrl-C.
     """
-    sweeps = options["n_iter_max"] * options.get("n_restarts", 1)
-    with Progress(sweeps) as progress:
+    function = METHODS[method]
+    parameters = signature(function).parameters
+    for name in options:
+        if name not in parameters:
+            raise ValueError(f"{name}: is not for --method {method}")
+    sweeps = options.get("n_iter_max", parameters["n_iter_max"].default)
+    with Progress(sweeps * options.get("n_restarts", 1)) as progress:
         try:
-            return cp_als(X, rank, callback=progress, **options)
+            return function(X, rank, callback=progress, **options)
         except KeyboardInterrupt:
             raise FitInterruptedError(progress.best) from None
 
@@ -63,6 +85,6 @@ def describe(model: CPModel, path: Path | None = None) -> str:
     seconds = model.times[-1] if model.times else 0.0
     end = "converged" if model.converged else "stopped"
     where = f"; wrote {path}" if path else ""
-    return (
-        f"rank {model.rank}: fit {model.fit:.6f}, {end} after {model.n_iter} sweeps, {seconds:.2f} s{where}"
-    )
+    measures = "".join(f", {name} {series[-1]:.6g}" for name, series in model.measures.items())
+    how = f"{end} after {model.n_iter} sweeps, {seconds:.2f} s"
+    return f"rank {model.rank}: fit {model.fit:.6f}{measures}, {how}{where}"

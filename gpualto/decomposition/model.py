@@ -28,7 +28,7 @@ from gpualto.decomposition.linear_algebra import (
     hadamard,
     normalize_columns,
 )
-from gpualto.labels import ModeLabels, as_labels
+from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.tensor import Tensor
 
@@ -170,8 +170,12 @@ class CPModel:
         xp = array_module(self.weights)
         largest = [f[abs(f).argmax(axis=0), xp.arange(self.rank)] for f in self.factors]
         negative = xp.stack([entries < 0 for entries in largest])
-        flips_left = negative.sum(axis=0) // 2 * 2
-        flip = negative & (np.cumsum(negative, axis=0) <= flips_left)
+        return self._flip_in_pairs(negative)
+
+    def _flip_in_pairs(self, columns: Array) -> Self:
+        """Return the model with the sign of some columns changed, those of a mask, in pairs."""
+        flips_left = columns.sum(axis=0) // 2 * 2
+        flip = columns & (np.cumsum(columns, axis=0) <= flips_left)
         factors = tuple(np.where(f, -factor, factor) for f, factor in zip(flip, self.factors, strict=True))
         return replace(self, factors=factors)
 
@@ -280,6 +284,89 @@ class CPModel:
         permutation = np.empty(other.rank, np.int64)
         permutation[matched] = chosen
         return float(scores[chosen, matched].mean()), permutation
+
+    def match(self, other: CPModel) -> Self:
+        """Return this model with its components in the order of another, and its signs as there.
+
+        Component r of the result is the one that matches component r of `other` best; what matches none
+        follows. Signs are changed in pairs, so that the model is the same.
+
+        Parameters
+        ----------
+        other : CPModel
+            Of the same shape and at most as many components.
+
+        Examples
+        --------
+        >>> model = CPModel([1.0, 2.0], [np.eye(2), np.eye(2)])
+        >>> model.match(CPModel([2.0], [[[0.0], [1.0]], [[0.0], [1.0]]])).weights
+        array([2., 1.])
+        """
+        _, permutation = self.score(other, weight_penalty=False)
+        rest = np.setdiff1d(np.arange(self.rank), permutation)
+        model = self.normalize().select(np.concatenate([permutation, rest]))
+        count, xp = other.rank, array_module(self.weights)
+        cosines = [
+            np.einsum("ir,ir->r", factor[:, :count], theirs)
+            for factor, theirs in zip(model.factors, other.factors, strict=True)
+        ]
+        negative = xp.zeros((self.ndim, self.rank), bool)
+        negative[:, :count] = xp.stack(cosines) < 0
+        return model._flip_in_pairs(negative)
+
+    def residuals(self, X: Tensor) -> Array:
+        """Return the values of a tensor's entries less those of the model, in stored order.
+
+        Large ones are what the model does not explain. Of a count, ``residuals(X) / sqrt(model)`` is how many
+        standard deviations it is off, with ``model = X.values - residuals(X)``.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0])
+        >>> CPModel(None, [[[1.0], [2.0]], [[3.0], [4.0]]]).residuals(X)
+        array([1., 1.])
+        """
+        from gpualto.ops.model_values import model_values
+
+        return X.values - model_values(X, self)
+
+    def to_pyttb(self) -> Any:
+        """Return a ``pyttb.ktensor`` with copies of the arrays."""
+        from gpualto.interop.pyttb import to_ktensor
+
+        return to_ktensor(self)
+
+    def to_tensorly(self) -> Any:
+        """Return a ``tensorly.cp_tensor.CPTensor`` of the same arrays."""
+        from gpualto.interop.tensorly import to_cp_tensor
+
+        return to_cp_tensor(self)
+
+    @classmethod
+    def from_other(cls, model: Any, labels: AnyLabels | None = None) -> CPModel:
+        """Return a model of another package: a ``pyttb.ktensor``, TensorLy's, or a pair (weights, factors).
+
+        Raises
+        ------
+        TypeError
+            If it is none of these.
+
+        Examples
+        --------
+        >>> CPModel.from_other((None, [np.eye(2), np.eye(2)])).rank
+        2
+        """
+        if hasattr(model, "factor_matrices"):
+            weights, factors = model.weights, model.factor_matrices
+        else:
+            try:
+                weights, factors = model
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"model: expected a ktensor or a pair (weights, factors), got {type(model).__name__}"
+                ) from None
+        arrays = tuple(map(as_array, factors))
+        return cls(weights, arrays, as_labels(labels, tuple(len(array) for array in arrays)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model with its labels and history to a ``.npz`` file, whole or not at all."""

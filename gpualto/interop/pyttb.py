@@ -1,13 +1,16 @@
-"""pyttb's sparse tensors."""
+"""pyttb's sparse tensors and CP models."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpualto._optional import require
 from gpualto.tensor import AnyTensor, Tensor
+
+if TYPE_CHECKING:
+    from gpualto.decomposition.model import CPModel
 
 
 def to_pyttb(X: AnyTensor) -> Any:
@@ -24,3 +27,10 @@ def from_pyttb(tensor: Any) -> Tensor:
     count = tensor.vals.size
     coords = tensor.subs.T if count else np.zeros((len(tensor.shape), 0), np.int64)
     return Tensor.from_coo(coords, tensor.vals.reshape(-1), tensor.shape)
+
+
+def to_ktensor(model: CPModel) -> Any:
+    """Return a ``pyttb.ktensor`` with copies of weights and factors."""
+    pyttb = require("pyttb", "bench", "CPModel.to_pyttb")
+    weights, factors = model.to_device("cpu")
+    return pyttb.ktensor([factor.astype(np.float64) for factor in factors], weights.astype(np.float64))

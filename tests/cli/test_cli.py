@@ -1,3 +1,4 @@
+import functools
 import os
 import pty
 import signal
@@ -13,6 +14,7 @@ import gpualto
 from gpualto import CPModel, Tensor
 from gpualto.cli import main
 from gpualto.cli.components import format_components
+from gpualto.cli.fitting import METHODS
 from gpualto.labels import ModeLabels
 from tests.cases import DATA, data_file
 from tests.oracle import random_tensor
@@ -149,11 +151,12 @@ class TestCpd:
         assert after.fit > before.fit
 
     def test_ctrl_c_keeps_the_last_complete_sweep(self, run, tmp_path, monkeypatch):
+        @functools.wraps(gpualto.cp_als)
         def interrupted(X, rank, callback, **options):
             gpualto.cp_als(X, rank, callback=callback, random_state=0, n_iter_max=3, tol=0)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("gpualto.cli.fitting.cp_als", interrupted)
+        monkeypatch.setitem(METHODS, "als", interrupted)
         path = tmp_path / "model.npz"
         status, _, err = run("cpd", FLIGHTS, "--rank", 2, "--output", path)
         model = CPModel.load(path)
@@ -162,10 +165,11 @@ class TestCpd:
         assert "not saved without --output" in run("cpd", FLIGHTS, "--rank", 2)[2]
 
     def test_ctrl_c_before_the_first_sweep(self, run, tmp_path, monkeypatch):
+        @functools.wraps(gpualto.cp_als)
         def interrupted(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("gpualto.cli.fitting.cp_als", interrupted)
+        monkeypatch.setitem(METHODS, "als", interrupted)
         status, _, err = run("cpd", FLIGHTS, "--rank", 2, "--output", tmp_path / "model.npz")
         assert status == 130
         assert "no sweep was complete, nothing was written" in err
@@ -188,6 +192,25 @@ class TestCpd:
         assert process.returncode == 130
         assert "interrupted; wrote the model of sweep" in err
         assert CPModel.load(path).rank == 16
+
+    @pytest.mark.parametrize(
+        ("method", "measure"),
+        [("nn", ""), ("apr", "log-likelihood"), ("complete", "RMSE"), ("opt", "objective")],
+    )
+    def test_other_methods(self, run, method, measure):
+        status, out, _ = run("cpd", FLIGHTS, "--rank", 2, "--method", method, "--sweeps", 5)
+        assert status == 0
+        assert measure in out
+        assert "component 2" in out
+
+    def test_the_error_at_entries_held_out(self, run):
+        _, out, _ = run("cpd", FLIGHTS, "--rank", 2, "--method", "complete", "--held-out", 0.1, "--l2", 0.5)
+        assert "held-out RMSE" in out
+
+    def test_an_option_of_another_method_is_refused(self, run):
+        status, _, err = run("cpd", FLIGHTS, "--rank", 2, "--method", "apr", "--l2", 1)
+        assert status == 2
+        assert err == "gpualto cpd: --l2: is not for --method apr\n"
 
     def test_a_profile_shows_where_the_time_went(self, run):
         _, out, _ = run("cpd", FLIGHTS, "--rank", 2, "--sweeps", 3, "--tol", 0, "--profile")

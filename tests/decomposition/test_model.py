@@ -156,3 +156,58 @@ class TestFiles:
             ValueError, match=r"x\.npz: holds gpualto tensor 1, expected a gpualto CP model 1"
         ):
             CPModel.load(path)
+
+
+class TestMatching:
+    def test_order_and_signs_become_those_of_the_other_model(self):
+        model = CPModel([1.0, 2.0, 3.0], random_factors(0, (5, 6, 7), 3)).normalize()
+        flipped = CPModel(
+            model.weights[[2, 0, 1]],
+            [f[:, [2, 0, 1]] * s for f, s in zip(model.factors, [-1, 1, -1], strict=True)],
+        )
+        matched = flipped.match(model)
+        np.testing.assert_allclose(matched.weights, model.weights)
+        for factor, other in zip(matched.factors, model.factors, strict=True):
+            np.testing.assert_allclose(factor, other)
+
+    @given(models(), st.integers(0, 99))
+    def test_it_stays_the_same_model(self, model, seed):
+        other = CPModel(None, random_factors(seed, model.shape, 1))
+        np.testing.assert_allclose(model.match(other).to_dense(), model.to_dense(), atol=1e-10)
+
+
+class TestOtherPackages:
+    model = CPModel([2.0, 0.5], random_factors(0, (3, 4, 5), 2))
+
+    def test_pyttb_and_back(self):
+        theirs = self.model.to_pyttb()
+        np.testing.assert_allclose(theirs.full().data, self.model.to_dense())
+        np.testing.assert_allclose(CPModel.from_other(theirs).to_dense(), self.model.to_dense())
+
+    def test_tensorly_and_back(self):
+        theirs = self.model.to_tensorly()
+        np.testing.assert_allclose(theirs.to_tensor(), self.model.to_dense())
+        back = CPModel.from_other(theirs, labels=[["a", "b", "c"], None, None])
+        np.testing.assert_allclose(back.to_dense(), self.model.to_dense())
+        assert back.labels[0].text(1) == "b"
+
+    def test_what_is_no_model_is_refused(self):
+        with pytest.raises(
+            TypeError, match=r"^model: expected a ktensor or a pair \(weights, factors\), got int"
+        ):
+            CPModel.from_other(3)
+
+
+@given(models(), st.integers(0, 99))
+def test_residuals_are_what_the_model_leaves(model, seed):
+    X = random_tensor(seed, model.shape, 20)
+    desired = X.todense()[tuple(X.coords)] - model.to_dense()[tuple(X.coords)]
+    np.testing.assert_allclose(model.residuals(X), desired, atol=1e-10)
+
+
+def test_columns_that_sum_to_one():
+    model = CPModel([3.0], [np.array([[1.0], [3.0]]), np.array([[2.0], [2.0]])]).normalize(ord=1)
+    np.testing.assert_allclose(model.weights, [48])
+    np.testing.assert_allclose(model.factors[0].ravel(), [0.25, 0.75])
+    with pytest.raises(ValueError, match="^ord: expected 1 or 2, got 3"):
+        model.normalize(ord=3)

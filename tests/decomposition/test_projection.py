@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpualto
+from gpualto import CPModel, Tensor, cp_nn, project
+from tests.oracle import random_factors, random_tensor
+
+
+def with_factor(model, mode, factor):
+    factors = list(model.factors)
+    factors[mode] = factor
+    return replace(model, factors=tuple(factors), labels=())
+
+
+@given(st.lists(st.integers(2, 5), min_size=2, max_size=4), st.integers(0, 99))
+def test_it_is_the_least_squares_solution(shape, seed):
+    model = CPModel([2.0, 0.5], random_factors(seed, shape, 2))
+    mode = seed % len(shape)
+    X = random_tensor(seed, (*shape[:mode], 7, *shape[mode + 1 :]), 30)
+    rows = project(model, X, mode)
+    ones = with_factor(model, mode, np.ones((1, 2)))
+    parts = [ones.select([r]).to_dense() for r in range(2)]
+    basis = np.stack(parts, axis=-1).reshape(-1, 2)
+    unfolding = np.moveaxis(X.todense(), mode, 0).reshape(7, -1)
+    desired = np.linalg.lstsq(basis, unfolding.T, rcond=None)[0].T
+    np.testing.assert_allclose(rows @ basis.T, desired @ basis.T, atol=1e-8)
+
+
+def test_nonnegative_rows_are_as_good_as_they_can_be():
+    X = gpualto.datasets.flights()
+    model = cp_nn(X, 4, random_state=0)
+    rows = project(model, X, 0, nonnegative=True)
+    assert (rows >= 0).all()
+    fit = 1 - np.linalg.norm(X.todense() - with_factor(model, 0, rows).to_dense()) / X.norm()
+    assert fit >= model.fit - 1e-6
+
+
+def test_components_of_weight_zero_do_not_divide():
+    model = CPModel([1.0, 0.0], random_factors(0, (3, 4), 2))
+    assert np.isfinite(project(model, random_tensor(0, (5, 4), 9), 0)).all()
+
+
+def test_one_mode():
+    model = CPModel([2.0], [np.ones((3, 1))])
+    X = Tensor.from_coo([[0, 3]], [4.0, 6.0], (5,))
+    np.testing.assert_allclose(project(model, X, 0).ravel(), [2, 0, 0, 3, 0])
+
+
+def test_a_shape_that_does_not_fit_is_refused():
+    model = CPModel(None, random_factors(0, (3, 4, 5), 2))
+    with pytest.raises(
+        ValueError, match=r"X: has shape \(3, 9, 6\), expected the model's \(3, 4, 5\) but for mode 1"
+    ):
+        project(model, random_tensor(0, (3, 9, 6), 9), -2)

@@ -1,0 +1,72 @@
+import math
+
+import numpy as np
+import pytest
+
+from gpualto import CPModel, Tensor, core_consistency, cp_apr, rank_scan
+from tests.oracle import dense_model, random_factors, random_tensor
+
+SHAPE = (12, 13, 14)
+
+
+def exact(rank, noise=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    dense = dense_model(np.ones(rank), random_factors(seed, SHAPE, rank))
+    return Tensor.from_dense(dense + noise * rng.standard_normal(SHAPE))
+
+
+def test_core_consistency_is_that_of_the_best_core():
+    X = random_tensor(1, (5, 6, 7), 150)
+    model = CPModel([3.0, 0.5], random_factors(2, X.shape, 2))
+    unit = model.normalize()
+    factors = [factor * unit.weights ** (1 / 3) for factor in unit.factors]
+    kronecker = np.einsum("ia,jb,kc->ijkabc", *factors).reshape(X.size, 8)
+    core = np.linalg.lstsq(kronecker, X.todense().ravel(), rcond=None)[0]
+    ideal = np.zeros((2, 2, 2))
+    ideal[[0, 1], [0, 1], [0, 1]] = 1
+    desired = 100 * (1 - np.sum((core - ideal.ravel()) ** 2) / 2)
+    np.testing.assert_allclose(core_consistency(X, model), desired, rtol=1e-8)
+
+
+def test_an_exact_model_is_consistent_and_one_too_large_is_not():
+    X = exact(3, noise=0.05)
+    scan = rank_scan(X, [2, 3, 5], random_state=0, tol=1e-8, n_iter_max=500)
+    assert scan.core_consistencies[1] > 95
+    assert scan.core_consistencies[2] < 80
+    assert scan.match_scores[1] > 0.98
+    assert scan.match_scores[2] < 0.95
+    assert scan.fits[0] < scan.fits[1] <= scan.fits[2] + 1e-3
+    assert [model.rank for model in scan.models] == [2, 3, 5]
+
+
+def test_the_table_has_a_line_a_rank():
+    scan = rank_scan(exact(2), [1, 2], random_state=0, n_splits=0)
+    assert all(map(math.isnan, scan.match_scores))
+    assert [line.split()[0] for line in str(scan).splitlines()[1:]] == ["1", "2"]
+
+
+def test_a_core_that_is_too_large_is_left_out():
+    X = random_tensor(0, (3,) * 8, 50)
+    assert math.isnan(core_consistency(X, CPModel(None, random_factors(0, X.shape, 7))))
+
+
+def test_the_same_seed_gives_the_same_scan_by_any_method():
+    X = random_tensor(0, (9, 8, 7), 100).map_values(abs)
+    one, two = (
+        rank_scan(X, [2], method=cp_apr, random_state=3, n_iter_max=5, split_mode=-1, n_splits=2)
+        for _ in range(2)
+    )
+    assert (one.fits, one.match_scores) == (two.fits, two.match_scores)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "options", "message"),
+    [
+        ([], {}, "^ranks: there are none"),
+        ([2, 0], {}, "^ranks: expected a positive integer, got 0"),
+        ([2], {"split_mode": 1}, "^split_mode: mode 1 of 1 indices cannot be halved"),
+    ],
+)
+def test_wrong_arguments_are_refused(ranks, options, message):
+    with pytest.raises(ValueError, match=message):
+        rank_scan(random_tensor(0, (5, 1, 4), 9), ranks, **options)
