@@ -67,6 +67,12 @@ class TensorMethods:
 
         return to_pyttb(self)  # type: ignore[arg-type]
 
+    def to_torch(self) -> Any:
+        """Return a tensor of PyTorch: see `gpualto.interop.torch.to_torch`."""
+        from gpualto.interop.torch import to_torch
+
+        return to_torch(self)  # type: ignore[arg-type]
+
     def to_sparse(self) -> Any:
         """Return a ``sparse.COO`` of PyData Sparse: see `gpualto.interop.sparse.to_sparse`."""
         from gpualto.interop.sparse import to_sparse

@@ -12,6 +12,7 @@ from gpualto.format.storage import StoredTensor
 from gpualto.interop.pyttb import from_pyttb
 from gpualto.interop.scipy import from_scipy
 from gpualto.interop.sparse import from_sparse
+from gpualto.interop.torch import from_torch
 from gpualto.tensor import AnyTensor, Tensor
 
 
@@ -23,7 +24,8 @@ def from_any(item: Any) -> AnyTensor:
     item : object
         A SciPy sparse array or matrix, which keeps its format where it is CSR, CSC, BSR or DIA, and
         shares its arrays where it is sorted and free of duplicates (DIA is copied); one of
-        ``cupyx.scipy``; a ``pyttb.sptensor`` or ``tensor``; an array of PyData Sparse; a dense
+        ``cupyx.scipy``; a ``pyttb.sptensor`` or ``tensor``; an array of PyData Sparse; a tensor of
+        PyTorch, which keeps its layout where it is CSR, CSC, BSR or BSC, and shares its arrays; a dense
         array of NumPy, CuPy, or what offers DLPack; or a tensor of this package.
 
     Raises
@@ -56,4 +58,5 @@ _READERS: dict[str, Callable[[Any], AnyTensor]] = {
     "cupyx": from_scipy,
     "pyttb": from_pyttb,
     "sparse": from_sparse,
+    "torch": from_torch,
 }

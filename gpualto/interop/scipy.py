@@ -11,37 +11,10 @@ from gpualto._arrays import Array, array_module, as_values
 from gpualto._optional import require
 from gpualto.encoding import AltoEncoding
 from gpualto.format import named
-from gpualto.format.expressions import Quotient
-from gpualto.format.format import Format
 from gpualto.format.storage import LevelArrays, StoredTensor
+from gpualto.interop.compressed import block_of, check_indices, compressed, computed, matrix_kind
 from gpualto.ordering import argsort, first_of_equals
 from gpualto.tensor import AnyTensor, Tensor
-
-_MATRIX_MODES = 2
-
-
-def matrix_kind(format: Format) -> str | None:
-    """Return what SciPy calls the format of a matrix, or None where it has none like it.
-
-    Examples
-    --------
-    >>> matrix_kind(named.BSR(2, 3)), matrix_kind(named.DCSR())
-    ('bsr', None)
-    """
-    if format.ndim != _MATRIX_MODES:
-        return None
-    kinds = {named.CSR(): "csr", named.CSC(): "csc", named.DIA(): "dia", named.COO(2): "coo"}
-    return "bsr" if block_of(format) else kinds.get(format)
-
-
-def block_of(format: Format) -> tuple[int, int] | None:
-    """Return rows and columns of the blocks of a format that is a `named.BSR`."""
-    divisors = [e.divisor for e in format.expressions if isinstance(e, Quotient)]
-    if format.ndim != _MATRIX_MODES or len(divisors) != _MATRIX_MODES:
-        return None
-    rows, columns = divisors
-    return (rows, columns) if format == named.BSR(rows, columns) else None
-
 
 # To SciPy ---------------------------------------------------------------------------------------------------
 
@@ -119,31 +92,12 @@ def from_scipy(array: Any) -> AnyTensor:
 
 
 def _from_compressed(array: Any, kind: str) -> StoredTensor:
-    _check_indices(array, kind)
+    check_indices(kind, array.shape, array.indices, array.indptr, getattr(array, "blocksize", None))
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
-    format = named.BSR(*array.blocksize) if kind == "bsr" else {"csr": named.CSR(), "csc": named.CSC()}[kind]
-    dense = _computed(array.data)
-    levels = [dense, LevelArrays(array.indptr, array.indices)]
-    levels += [dense, dense] if kind == "bsr" else []
-    return StoredTensor(format, array.shape, tuple(levels), as_values(array.data.reshape(-1)))
-
-
-def _check_indices(array: Any, kind: str) -> None:
-    """Raise for indices that SciPy was given unchecked, and kernels would follow anywhere."""
-    mode = 0 if kind == "csc" else 1
-    length = array.shape[mode] // (array.blocksize[1] if kind == "bsr" else 1)
-    wrong = (array.indices < 0) | (array.indices >= length)
-    if wrong.any():
-        position = int(wrong.argmax())
-        raise ValueError(
-            f"array: mode {mode} has the index {int(array.indices[position])} at position {position} of "
-            f"indices, outside [0, {length})"
-        )
-    pos = array.indptr
-    if pos[0] != 0 or pos[-1] != array.indices.size or (pos[1:] < pos[:-1]).any():
-        raise ValueError(f"array: indptr does not lead from 0 to {array.indices.size} without a step back")
+    block = array.blocksize if kind == "bsr" else None
+    return compressed(kind, array.shape, array.data, array.indices, array.indptr, block)
 
 
 def _from_diagonals(array: Any) -> StoredTensor:
@@ -156,13 +110,8 @@ def _from_diagonals(array: Any) -> StoredTensor:
     data[:, :width] = array.data[order, :width]
     row = np.arange(columns) - offsets[:, np.newaxis]
     data[(row < 0) | (row >= rows)] = 0
-    levels = (LevelArrays(np.array([0, offsets.size]), offsets), _computed(data))
+    levels = (LevelArrays(np.array([0, offsets.size]), offsets), computed(data))
     return StoredTensor(named.DIA(), array.shape, levels, as_values(data.reshape(-1)))
-
-
-def _computed(data: Array) -> LevelArrays:
-    nothing = array_module(data).zeros(0, np.int64)
-    return LevelArrays(nothing, nothing)
 
 
 # Unfoldings -------------------------------------------------------------------------------------------------

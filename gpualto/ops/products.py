@@ -14,7 +14,8 @@ from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, b
 from gpualto.encoding import AltoEncoding
 from gpualto.format.named import ALTO
 from gpualto.format.storage import StoredTensor
-from gpualto.interop.scipy import matrix_kind, to_scipy
+from gpualto.interop.compressed import matrix_kind
+from gpualto.interop.scipy import to_scipy
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ordering import argsort, first_of_equals
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
