@@ -1,7 +1,7 @@
 """Airline networks in the flights out of New York in 2013.
 
 Each component is a part of somebody's network: an airline, where it flies, at what hours and in which months.
-Run ``python examples/airlines.py``; with a file name, ``python examples/airlines.py flights.png``, it draws them too.
+Run ``python examples/airlines.py``; given a file name, such as flights.png, it draws them too.
 """
 
 import sys

@@ -1,6 +1,7 @@
 """The plot arcs of Les Misérables, from who meets whom in which book.
 
-Each component is a circle of characters and the books in which they meet. Run ``python examples/plot_arcs.py``.
+Each component is a circle of characters and the books in which they meet.
+Run ``python examples/plot_arcs.py``.
 """
 
 from pathlib import Path
