@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         "  gpualto demo\n"
         "  gpualto info ratings.tns\n"
         "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
+        "  gpualto cpd flights.csv --modes carrier,dest,hour --value count --rank 8\n"
         "  gpualto check ratings.tns --fix clean.tns\n"
         "  gpualto convert ratings.tns.gz ratings.npz\n"
         "  gpualto formats ratings.tns\n\n"
