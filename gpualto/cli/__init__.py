@@ -18,6 +18,7 @@ _FLAGS = {
     "fixed_modes": "--fixed",
     "index_base": "--index-base",
     "init": "--init",
+    "modes": "--modes",
     "n_restarts": "--restarts",
     "tol": "--tol",
 }

@@ -86,7 +86,8 @@ def column_names(path: Path) -> list[str]:
     """Return the names of the columns of a table file."""
     with _errors_of(path):
         if split_suffix(path)[0] == ".parquet":
-            return list(pyarrow("pyarrow.parquet").read_schema(path).names)
+            with path.open("rb") as file:
+                return list(pyarrow("pyarrow.parquet").read_schema(file).names)
         return _names_in_text(path, read_bytes(path))
 
 
@@ -112,9 +113,10 @@ def _read_columns(path: Path, names: Sequence[str]) -> Any:
 
 def _read_parquet(path: Path, wanted: list[str]) -> Any:
     """Return columns of one file; `pyarrow.parquet.read_table` would add some for folders named ``a=1``."""
-    with pyarrow("pyarrow.parquet").ParquetFile(path) as file:
-        check_names(wanted, file.schema_arrow.names)
-        return file.read(columns=wanted)
+    with path.open("rb") as file:
+        parquet = pyarrow("pyarrow.parquet").ParquetFile(file)
+        check_names(wanted, parquet.schema_arrow.names)
+        return parquet.read(columns=wanted)
 
 
 def _read_text(path: Path, wanted: list[str]) -> Any:
@@ -148,7 +150,8 @@ def _errors_of(path: Path) -> Iterator[None]:
     """Name the file in what Arrow complains about."""
     try:
         yield
-    except (ValueError, pyarrow().ArrowException) as error:
-        if isinstance(error, DataFileError):
+    except (ValueError, OSError, pyarrow().ArrowException) as error:
+        is_named = isinstance(error, OSError) and error.filename is not None  # not by Arrow
+        if is_named or isinstance(error, DataFileError):
             raise
         raise DataFileError(f"{path}: {error}") from None
