@@ -13,7 +13,7 @@ from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
 from gpualto.interop.any import from_any
-from gpualto.io import read, write
+from gpualto.io import read, read_table, write
 from gpualto.ops.explain import explain, source
 from gpualto.ops.model_values import model_values
 from gpualto.ops.mttkrp import mttkrp
@@ -21,6 +21,7 @@ from gpualto.ops.mttkrp_plan import MttkrpPlan, plan_mttkrp
 from gpualto.ops.products import innerprod, matmul, sddmm, ttm, ttv
 from gpualto.ops.reductions import collapse
 from gpualto.ops.values import map_values
+from gpualto.tables import binning as bins
 from gpualto.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "RankScan",
     "StoredTensor",
     "Tensor",
+    "bins",
     "collapse",
     "core_consistency",
     "cp_als",
@@ -54,6 +56,7 @@ __all__ = [
     "project",
     "rank_scan",
     "read",
+    "read_table",
     "sddmm",
     "source",
     "testing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from gpualto.methods import TensorMethods
 from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
 
+if TYPE_CHECKING:
+    from gpualto.tables.dataframes import Aggregate, Modes
+
 Duplicates = Literal["sum", "error"]
 
 
@@ -40,9 +43,9 @@ Duplicates = Literal["sum", "error"]
 class Tensor(TensorMethods):
     """A sparse tensor, its nonzeros in adaptive linearized tensor order.
 
-    Build one with `from_coo`, `from_dense`, `from_scipy` or `gpualto.read`; the constructor itself takes
-    arrays that are sorted already and does not check them. A tensor never changes: every method gives a
-    new one, and its arrays are read-only.
+    Build one with `from_coo`, `from_dataframe`, `from_dense`, `from_scipy` or `gpualto.read`; the
+    constructor itself takes arrays that are sorted already and does not check them. A tensor never
+    changes: every method gives a new one, and its arrays are read-only.
 
     A *nonzero* is a stored entry. Explicit zeros are kept (`prune` drops them); what is not stored is zero.
 
@@ -181,6 +184,52 @@ class Tensor(TensorMethods):
         coo = array.tocoo()
         coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)  # cupyx has the latter
         return cls.from_coo(coords, coo.data, coo.shape, duplicates=duplicates, labels=labels)
+
+    @classmethod
+    def from_dataframe(
+        cls, df: Any, modes: Modes, value: str | None = None, *, aggregate: Aggregate = "sum"
+    ) -> Self:
+        """Make a tensor with labels from the rows of a table: a mode for each of some columns.
+
+        The indices of a mode are the distinct values of its column, in order: numbers by size, times by
+        time, False before True, text as Python sorts it. Ordered categories, of pandas, polars or Arrow,
+        keep their order, and those that no row has. What no row says is zero.
+
+        Parameters
+        ----------
+        df : table
+            A DataFrame of pandas or polars, a table of pyarrow, or what else has ``__arrow_c_stream__``; or a
+            mapping of names to arrays.
+        modes : sequence of str or bins
+            A column for each mode, or bins of one: see `gpualto.bins`.
+        value : str, optional
+            A numeric column; by default rows are counted. float32 is kept, the rest becomes float64.
+        aggregate : {"sum", "count", "mean", "min", "max"}
+            What to do with rows of equal coordinates. Sums of zero are stored.
+
+        Raises
+        ------
+        TypeError
+            If `df` is no table, or `modes` no sequence of columns.
+        ValueError
+            If the table has no rows, a column is missing or has rows without a value (None, NaN or NaT), the
+            values are not numbers, or one is an integer beyond 2**53.
+        MissingPackageError
+            If pyarrow is not installed.
+
+        Examples
+        --------
+        >>> flights = {"carrier": ["UA", "AA", "UA"], "hour": [7, 15, 7], "count": [3, 1, 2]}
+        >>> X = Tensor.from_dataframe(flights, ["carrier", "hour"], "count")
+        >>> X.todense()
+        array([[0., 1.], [5., 0.]])
+        >>> X.labels[0]
+        ModeLabels(name='carrier', entries=('AA', 'UA'))
+        """
+        from gpualto.tables.dataframes import entries_of
+
+        entries = entries_of(df, modes, value, aggregate)
+        return cls.from_coo(entries.coords, entries.values, entries.shape, labels=entries.labels)
 
     # What it is -----------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ _FLAGS = {
     "index_base": "--index-base",
     "init": "--init",
     "l2": "--l2",
+    "modes": "--modes",
     "n_restarts": "--restarts",
     "tol": "--tol",
 }
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "  gpualto demo\n"
         "  gpualto info ratings.tns\n"
         "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
+        "  gpualto cpd flights.csv --modes carrier,dest,hour --value count --rank 8\n"
         "  gpualto check ratings.tns --fix clean.tns\n"
         "  gpualto convert ratings.tns.gz ratings.npz\n"
         "  gpualto formats ratings.tns\n\n"

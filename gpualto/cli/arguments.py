@@ -37,9 +37,12 @@ def add_command(commands: Commands, name: str, summary: str, examples: str) -> a
     return parser
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
+TENSOR_FILES = ".tns, .tns.gz, .tns.bz2, .tns.xz or .npz"
+
+
+def add_input(parser: argparse.ArgumentParser, files: str = TENSOR_FILES) -> None:
     """Add the tensor file and how its indices count."""
-    parser.add_argument("file", type=Path, metavar="FILE", help=".tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    parser.add_argument("file", type=Path, metavar="FILE", help=files)
     parser.add_argument(
         "--index-base",
         type=index_base,

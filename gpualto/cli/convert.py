@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpualto.cli.arguments import Commands, add_command, add_input, check_output
-from gpualto.io import read, write
+from gpualto.cli.arguments import Commands, add_command, check_output
+from gpualto.cli.inputs import add_input, read_input
+from gpualto.io import write
 
 
 def add_to(commands: Commands) -> None:
@@ -16,7 +17,8 @@ def add_to(commands: Commands) -> None:
         "convert",
         "write a tensor file in another format, by suffix; equal coordinates are summed",
         "  gpualto convert ratings.tns.gz ratings.npz\n"
-        "  gpualto convert zero-based.tns one-based.tns --index-base 0",
+        "  gpualto convert zero-based.tns one-based.tns --index-base 0\n"
+        "  gpualto convert flights.csv flights.tns --modes carrier,dest,hour,month --value count",
     )
     add_input(parser)
     parser.add_argument("output", type=Path, metavar="OUT", help=".tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
@@ -29,7 +31,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     check_output(options.output, (".tns", ".npz"))
-    X = read(options.file, index_base=options.index_base)
+    X = read_input(options)
     write(options.output, X, index_base=options.output_base)
     print(f"{X}\nwrote {options.output}")
     return 0

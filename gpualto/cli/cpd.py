@@ -7,20 +7,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpualto.cli import pictures
+from gpualto.cli import pictures, tables
 from gpualto.cli.arguments import (
     EXIT_INTERRUPTED,
     Commands,
     add_command,
-    add_input,
     check_output,
     natural,
     positive,
 )
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import METHODS, FitInterruptedError, describe, fit
+from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.model import CPModel
-from gpualto.io import read
 from gpualto.profiling import profiled
 
 
@@ -33,6 +32,7 @@ def add_to(commands: Commands) -> None:
         "  gpualto cpd flights.tns --rank 8\n"
         "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --output model.npz --plot model.png\n"
         "  gpualto cpd flights.tns --rank 8 --method apr\n"
+        "  gpualto cpd flights.csv --modes carrier,dest,when:month --rank 8 --table components.csv\n"
         "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2\n\n"
         "Modes, and indices without labels, count from 0.",
     )
@@ -65,6 +65,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
     parser.add_argument("--profile", action="store_true", help="show where the time went")
     pictures.add_option(parser)
+    tables.add_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -73,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         check_output(options.output, (".npz",))
     pictures.check(options.plot)
-    X = read(options.file, index_base=options.index_base)
+    tables.check(options.table)
+    X = read_input(options)
     print(X)
     try:
         with profiled() as profile:
@@ -93,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
         model.save(options.output)
     print(describe(model, options.output))
     pictures.draw(model, options.plot)
+    tables.write(model, options.table)
     if options.profile:
         print(f"\n{profile}")
     print(f"\n{format_components(model, options.top)}")

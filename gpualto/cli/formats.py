@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gpualto import formats
-from gpualto.cli.arguments import Commands, add_command, add_input, positive
+from gpualto.cli.arguments import Commands, add_command, positive
+from gpualto.cli.inputs import add_input, read_input
 from gpualto.format import Format, build
-from gpualto.io import read
 from gpualto.tensor import Tensor, format_bytes
 
 
@@ -43,7 +43,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    X = read(options.file, index_base=options.index_base)
+    X = read_input(options)
     print(f"{' x '.join(map(str, X.shape))}, {X.nnz:,} nonzeros, values {X.dtype}\n")
     print(format_rows(compare(X, options.block), X.nnz))
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from gpualto.backends import backend_for
-from gpualto.cli.arguments import Commands, add_command, add_input, positive
+from gpualto.cli.arguments import Commands, add_command, positive
+from gpualto.cli.inputs import add_input, read_input
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format.indices import nbytes_of
-from gpualto.io import read
 from gpualto.partition import choose_strategy, fiber_reuse
 from gpualto.tensor import Tensor, format_bytes
 
@@ -20,6 +20,7 @@ def add_to(commands: Commands) -> None:
         "info",
         "show what a tensor file holds, its bit layout and the bytes that formats take",
         "  gpualto info flights.tns\n  gpualto info zero-based.tns.gz --index-base 0\n"
+        "  gpualto info flights.csv --modes carrier,dest,hour --value count\n"
         '  gpualto info ratings.tns --format "(i, j) -> (i : dense, j : compressed)"',
     )
     add_input(parser)
@@ -30,7 +31,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    X = read(options.file, index_base=options.index_base)
+    X = read_input(options)
     levels = f"\n{format_levels(X.to_format(options.format))}" if options.format else ""
     print(format_info(X, options.rank) + levels)
     return 0

@@ -368,6 +368,33 @@ class CPModel:
         arrays = tuple(map(as_array, factors))
         return cls(weights, arrays, as_labels(labels, tuple(len(array) for array in arrays)))
 
+    def to_table(self) -> dict[str, Array]:
+        """Return the factors as columns of a table with a row for each entry.
+
+        ``pandas.DataFrame``, ``polars.DataFrame`` and ``pyarrow.table`` take it.
+
+        Returns
+        -------
+        dict
+            ``component`` counts from 1; ``mode`` is the name of a mode, ``label`` and ``index`` say which of
+            its indices; ``weight`` is the entry of the factor. The arrays have rank * sum(shape) rows, by
+            component, then mode, then index. `weights` are not multiplied in.
+
+        Examples
+        --------
+        >>> model = CPModel(None, [np.array([[0.6], [0.8]]), np.array([[1.0]])], {"who": "ab", "day": None})
+        >>> for column, entries in model.to_table().items():
+        ...     print(column, entries)
+        component [1 1 1]
+        mode ['who' 'who' 'day']
+        label ['a' 'b' '0']
+        index [0 1 0]
+        weight [0.6 0.8 1. ]
+        """
+        from gpualto.tables.export import columns_of_model
+
+        return columns_of_model(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model with its labels and history to a ``.npz`` file, whole or not at all."""
         from gpualto.io.npz import write_model

@@ -8,10 +8,11 @@ from pathlib import Path
 from gpualto.io.files import DataFileError, StrPath, split_suffix
 from gpualto.io.maps import lengths_with_labels, read_maps, write_maps
 from gpualto.io.npz import read_tensor, write_tensor
+from gpualto.io.tables import is_table, read_table
 from gpualto.io.tns import IndexBase, read_tns, write_tns
 from gpualto.tensor import Duplicates, Tensor, require_tensor
 
-__all__ = ["DataFileError", "read", "write"]
+__all__ = ["DataFileError", "read", "read_table", "write"]
 
 
 def read(
@@ -92,7 +93,10 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
 
 def _require_known(path: Path) -> None:
     if split_suffix(path)[0] not in (".tns", ".npz"):
-        raise ValueError(f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+        hint = "; gpualto.read_table reads tables" if is_table(path) else ""
+        raise ValueError(
+            f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz{hint}"
+        )
 
 
 def _with_shape(X: Tensor, shape: Sequence[int] | None, path: Path) -> Tensor:

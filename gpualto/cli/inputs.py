@@ -1,0 +1,100 @@
+"""The tensor that a command works on: a tensor file, or a table and what its columns are for."""
+
+from __future__ import annotations
+
+import argparse
+from typing import get_args
+
+from gpualto.cli import arguments
+from gpualto.io import read, read_table
+from gpualto.io.tables import column_names, is_table
+from gpualto.tables import binning
+from gpualto.tables.binning import Bins
+from gpualto.tables.dataframes import Aggregate
+from gpualto.tensor import Tensor
+
+TABLE_HELP = """\
+A table (.csv, .tsv, also compressed, or .parquet) needs --modes. A column there may have bins:
+  when:month                year, quarter, month, week, day or hour
+  when:hour-of-day          month-of-year, weekday or hour-of-day
+  delay:5                   five intervals with about equal numbers of rows
+  delay:-inf/0/15/inf       intervals between edges
+"""
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add the file, how its indices count, and what the columns of a table are for."""
+    arguments.add_input(parser, f"{arguments.TENSOR_FILES}; or a table: .csv, .tsv, .parquet")
+    parser.epilog = f"{parser.epilog}\n\n{TABLE_HELP}"
+    parser.add_argument("--modes", metavar="A,B:BINS,...", help="columns of a table that become modes")
+    parser.add_argument("--value", metavar="COLUMN", help="column of values (default: rows are counted)")
+    parser.add_argument(
+        "--aggregate", choices=get_args(Aggregate), help="what to do with rows of equal modes (default: sum)"
+    )
+
+
+def read_input(options: argparse.Namespace) -> Tensor:
+    """Return the tensor that the arguments name.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or an option is for files of another kind.
+    """
+    if not is_table(options.file):
+        _refuse_table_options(options)
+        return read(options.file, index_base=options.index_base)
+    if options.index_base != 1:
+        raise ValueError(f"--index-base: is for .tns files, and {options.file} is a table")
+    columns = column_names(options.file)
+    if options.modes is None:
+        raise ValueError(
+            f"{options.file}: is a table; say which columns become modes, and which holds the values if any, "
+            f"by --modes A,B --value C; it has {', '.join(columns)}"
+        )
+    modes = [as_mode(text, columns) for text in options.modes.split(",")]
+    return read_table(options.file, modes, options.value, options.aggregate or "sum")
+
+
+def as_mode(text: str, columns: list[str]) -> str | Bins:
+    """Return the column, or the bins of one, that an item of ``--modes`` names.
+
+    Examples
+    --------
+    >>> as_mode("when:hour-of-day", ["when"])
+    TimeBins(column='when', by='hour of day')
+    >>> as_mode("delay:0/15/60", ["delay"])
+    EdgeBins(column='delay', edges=(0.0, 15.0, 60.0))
+    >>> as_mode("a:b", ["a:b"])
+    'a:b'
+    """
+    column, colon, bins = text.rpartition(":")
+    if text in columns or not colon:
+        return text
+    if bins.isdecimal():
+        return binning.number(column, int(bins))
+    if "/" in bins:
+        return binning.number(column, edges=_edges(bins, text))
+    try:
+        return binning.time(column, bins.replace("-", " "))
+    except ValueError:
+        raise ValueError(
+            f"--modes: there are no bins {bins!r} as in {text!r}; known are year, month, hour-of-day and the "
+            "like, 5 for five intervals, and 0/15/60 for edges: see --help"
+        ) from None
+
+
+def _edges(bins: str, text: str) -> list[float]:
+    try:
+        return [float(edge) for edge in bins.split("/")]
+    except ValueError:
+        raise ValueError(f"--modes: the edges in {text!r} are not all numbers") from None
+
+
+def _refuse_table_options(options: argparse.Namespace) -> None:
+    for option in ("modes", "value", "aggregate"):
+        if getattr(options, option) is not None:
+            raise ValueError(
+                f"--{option}: is for tables (.csv, .tsv, .parquet), and {options.file} is none: it has modes "
+                "of its own"
+            )

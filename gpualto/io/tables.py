@@ -1,0 +1,157 @@
+"""Tables in files: ``.csv`` and ``.tsv``, compressed or not, and ``.parquet``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gpualto._arrays import Array
+from gpualto.io.files import DataFileError, StrPath, read_bytes, replacing, split_suffix
+from gpualto.tables.columns import check_names, pyarrow
+from gpualto.tables.dataframes import Aggregate, Modes, as_bins
+from gpualto.tensor import Tensor
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_BLOCK_BYTES = 1 << 24
+
+TABLE_SUFFIXES = (*_DELIMITERS, ".parquet")
+
+
+def is_table(path: Path) -> bool:
+    """Tell by its suffix whether a file holds a table.
+
+    Examples
+    --------
+    >>> is_table(Path("x.csv.gz")), is_table(Path("x.tns"))
+    (True, False)
+    """
+    suffix, compression = split_suffix(path)
+    return suffix in _DELIMITERS or (suffix == ".parquet" and not compression)
+
+
+def read_table(path: StrPath, modes: Modes, value: str | None = None, aggregate: Aggregate = "sum") -> Tensor:
+    r"""Read a tensor with labels from a table in a file, by suffix.
+
+    ``.csv`` and ``.tsv``, which begin with the names of the columns (also ``.gz``, ``.bz2``, ``.xz``), and
+    ``.parquet``. Only the columns that are needed are read.
+
+    Parameters
+    ----------
+    path : path-like
+    modes : sequence of str or bins
+        A column for each mode, or bins of one: see `Tensor.from_dataframe`.
+    value : str, optional
+        A numeric column; by default rows are counted.
+    aggregate : {"sum", "count", "mean", "min", "max"}
+        What to do with rows of equal coordinates.
+
+    Raises
+    ------
+    DataFileError
+        A ``ValueError`` that names the file and what is wrong with it.
+    MissingPackageError
+        If pyarrow is not installed.
+
+    Notes
+    -----
+    Apache Arrow finds out the types of the columns of a text file: ``007`` is a number and loses its zeros.
+    A field that is empty, or ``NA`` and the like without quotes, has no value, which is an error.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "flights.csv")
+    ...     _ = path.write_text("carrier,hour,count\nUA,7,3\nAA,15,1\nUA,7,2\n")
+    ...     X = read_table(path, ["carrier", "hour"], "count")
+    >>> X.todense()
+    array([[0., 1.], [5., 0.]])
+    >>> X.labels[0].entries, X.labels[1].entries
+    (('AA', 'UA'), ('7', '15'))
+    """
+    path = Path(path)
+    if not is_table(path):
+        raise ValueError(f"path: {str(path)!r} does not end in .csv, .tsv (also compressed) or .parquet")
+    names = [item.column for item in as_bins(modes)] + ([] if value is None else [value])
+    columns = _read_columns(path, names)
+    try:
+        return Tensor.from_dataframe(columns, modes, value, aggregate=aggregate)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {str(error).removeprefix('df: ')}") from None
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a table file."""
+    with _errors_of(path):
+        if split_suffix(path)[0] == ".parquet":
+            with path.open("rb") as file:
+                return list(pyarrow("pyarrow.parquet").read_schema(file).names)
+        return _names_in_text(path, read_bytes(path))
+
+
+def write_table(path: Path, columns: Mapping[str, Array]) -> None:
+    """Write a table to a file, by suffix, whole or not at all."""
+    table = pyarrow().table(columns)
+    suffix = split_suffix(path)[0]
+    with replacing(path) as file:
+        if suffix == ".parquet":
+            pyarrow("pyarrow.parquet").write_table(table, file)
+        else:
+            csv = pyarrow("pyarrow.csv")
+            csv.write_csv(table, file, csv.WriteOptions(delimiter=_DELIMITERS[suffix]))
+
+
+def _read_columns(path: Path, names: Sequence[str]) -> Any:
+    wanted = list(dict.fromkeys(names))
+    with _errors_of(path):
+        if split_suffix(path)[0] == ".parquet":
+            return _read_parquet(path, wanted)
+        return _read_text(path, wanted)
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> Any:
+    """Return columns of one file; `pyarrow.parquet.read_table` would add some for folders named ``a=1``."""
+    with path.open("rb") as file:
+        parquet = pyarrow("pyarrow.parquet").ParquetFile(file)
+        check_names(wanted, parquet.schema_arrow.names)
+        return parquet.read(columns=wanted)
+
+
+def _read_text(path: Path, wanted: list[str]) -> Any:
+    csv = pyarrow("pyarrow.csv")
+    text = read_bytes(path)
+    check_names(wanted, _names_in_text(path, text))
+    return csv.read_csv(
+        pyarrow().BufferReader(text),
+        read_options=csv.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=_parse_options(path),
+        convert_options=csv.ConvertOptions(
+            include_columns=wanted, strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+
+
+def _names_in_text(path: Path, text: bytes) -> list[str]:
+    """Return the names in the first line, which Arrow takes as it takes the whole file."""
+    csv = pyarrow("pyarrow.csv")
+    with csv.open_csv(pyarrow().BufferReader(text), parse_options=_parse_options(path)) as reader:
+        return list(reader.schema.names)
+
+
+def _parse_options(path: Path) -> Any:
+    delimiter = _DELIMITERS[split_suffix(path)[0]]
+    return pyarrow("pyarrow.csv").ParseOptions(delimiter=delimiter, newlines_in_values=True)
+
+
+@contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Name the file in what Arrow complains about."""
+    try:
+        yield
+    except (ValueError, OSError, pyarrow().ArrowException) as error:
+        is_named = isinstance(error, OSError) and error.filename is not None  # not by Arrow
+        if is_named or isinstance(error, DataFileError):
+            raise
+        raise DataFileError(f"{path}: {error}") from None

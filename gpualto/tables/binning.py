@@ -1,0 +1,246 @@
+"""Bins: times by month or weekday, numbers by intervals, as modes of a tensor made of a table.
+
+The public name of this module is ``gpualto.bins``. What its functions return stands in place of a column's
+name in `Tensor.from_dataframe` and `gpualto.read_table`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpualto._arrays import Array
+from gpualto.tables.categories import Coded, distinct_values, number_text
+from gpualto.tables.columns import Column, as_numbers, pyarrow, row_text
+
+_PERIODS = {
+    "year": "%Y",
+    "quarter": "",  # strftime knows none
+    "month": "%Y-%m",
+    "week": "%G-W%V",
+    "day": "%Y-%m-%d",
+    "hour": "%Y-%m-%d %Hh",
+}
+"""Spans of time by name, and their labels."""
+
+_CYCLES = {
+    "month of year": (
+        "month",
+        ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+    ),
+    "weekday": ("day_of_week", ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")),
+    "hour of day": ("hour", tuple(f"{hour:02}h" for hour in range(24))),
+}
+"""What returns, by name: the function of Arrow that gives its number, and the label of each number."""
+
+
+class Bins(Protocol):
+    """What makes a mode of a column."""
+
+    @property
+    def column(self) -> str:
+        """Name of the column."""
+
+    @property
+    def name(self) -> str:
+        """Name of the mode."""
+
+    def encode(self, column: Column) -> Coded:
+        """Return an index for each row and a label for each index."""
+
+
+@dataclass(frozen=True)
+class TimeBins:
+    """Dates or timestamps by a span of time; made by `time`."""
+
+    column: str
+    by: str
+
+    @property
+    def name(self) -> str:
+        """Name of the mode, such as "when by month"."""
+        return f"{self.column} by {self.by}"
+
+    def encode(self, column: Column) -> Coded:
+        """Return indices and labels, in the order of time, of the spans that occur."""
+        times = _local_times(column, self)
+        if self.by in _CYCLES:
+            return _cycle(times, self)
+        floored = pyarrow("pyarrow.compute").floor_temporal(times, unit=self.by, week_starts_monday=True)
+        codes, distinct = distinct_values(floored, self.column)
+        return Coded(codes, _span_labels(distinct, self.by))
+
+
+@dataclass(frozen=True)
+class QuantileBins:
+    """Numbers by intervals with about as many rows each; made by `number`."""
+
+    column: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Name of the mode, which is that of the column."""
+        return self.column
+
+    def encode(self, column: Column) -> Coded:
+        """Return indices and labels of the intervals between quantiles."""
+        numbers = as_numbers(column, self.column)
+        shares = [step / self.count for step in range(self.count + 1)]
+        quantile = pyarrow("pyarrow.compute").quantile
+        # An edge that is a value reads better than one between two.
+        edges = np.unique(quantile(pyarrow().array(numbers), q=shares, interpolation="higher").to_numpy())
+        return Coded(_intervals(numbers, edges), _interval_labels(edges))
+
+
+@dataclass(frozen=True)
+class EdgeBins:
+    """Numbers by intervals between given edges; made by `number`."""
+
+    column: str
+    edges: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the mode, which is that of the column."""
+        return self.column
+
+    def encode(self, column: Column) -> Coded:
+        """Return indices and labels of all the intervals, those without a row too."""
+        numbers, edges = as_numbers(column, self.column), np.array(self.edges)
+        outside = (numbers < edges[0]) | (numbers > edges[-1])
+        if outside.any():
+            row, count = int(outside.argmax()), int(np.count_nonzero(outside))
+            raise ValueError(
+                f"column {self.column!r}: values outside the edges {number_text(edges[0])} to "
+                f"{number_text(edges[-1])}: {count}, the first, {number_text(numbers[row])}, in "
+                f"{row_text(row)}; let -inf be the first edge and inf the last"
+            )
+        return Coded(_intervals(numbers, edges), _interval_labels(edges))
+
+
+def time(column: str, by: str) -> TimeBins:
+    """Return bins of the dates or timestamps of a column.
+
+    The mode has an index for each span that occurs, in the order of time, and is called ``"when by month"``.
+    Timestamps with a time zone are taken in their zone.
+
+    Parameters
+    ----------
+    column : str
+    by : str
+        A span of time: "year" (2013), "quarter" (2013-Q1), "month" (2013-01), "week" (2013-W01, of ISO 8601,
+        from Monday), "day" (2013-01-05), "hour" (2013-01-05 07h). Or what returns: "month of year" (Jan),
+        "weekday" (Mon), "hour of day" (07h).
+
+    Raises
+    ------
+    ValueError
+        If `by` is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpualto import Tensor
+    >>> days = {"when": np.array(["2013-01-05", "2013-03-01", "2013-01-31"], "datetime64[D]")}
+    >>> X = Tensor.from_dataframe(days, [time("when", by="month"), time("when", by="weekday")])
+    >>> X.labels[0].entries, X.labels[1].entries
+    (('2013-01', '2013-03'), ('Thu', 'Fri', 'Sat'))
+    """
+    if by not in _PERIODS and by not in _CYCLES:
+        raise ValueError(f"by: expected one of {', '.join([*_PERIODS, *_CYCLES])}, got {by!r}")
+    return TimeBins(column, by)
+
+
+def number(
+    column: str, count: int | None = None, *, edges: Sequence[float] | None = None
+) -> QuantileBins | EdgeBins:
+    """Return bins of the numbers of a column: so many with about equal numbers of rows, or between edges.
+
+    A label ``[0, 15)`` holds 0 and not 15. The last one, ``[15, 60]``, holds both its ends.
+
+    Parameters
+    ----------
+    column : str
+    count : int, optional
+        Number of bins. The edges are quantiles that occur as values; equal ones are merged, which leaves
+        fewer bins where a value fills more than one.
+    edges : sequence of float, optional
+        Ends of the bins, increasing. Values outside are an error: begin with ``-inf``, end with ``inf``.
+
+    Raises
+    ------
+    ValueError
+        If not just one of `count` and `edges` is given, or they make no bins.
+
+    Examples
+    --------
+    >>> from gpualto import Tensor
+    >>> delays = {"delay": [3, 0, 15, 700, 60]}
+    >>> Tensor.from_dataframe(delays, [number("delay", 2)]).labels[0].entries
+    ('[0, 15)', '[15, 700]')
+    >>> Tensor.from_dataframe(delays, [number("delay", edges=[0, 15, float("inf")])]).todense()
+    array([2., 3.])
+    """
+    if (count is None) == (edges is None):
+        raise ValueError("count, edges: pass one of them, the number of bins or their ends")
+    if edges is not None:
+        return EdgeBins(column, _checked(edges))
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"count: expected a number of bins of at least 1, got {count!r}")
+    return QuantileBins(column, int(count))
+
+
+def _checked(edges: Sequence[float]) -> tuple[float, ...]:
+    numbers = tuple(map(float, edges))
+    increasing = all(a < b for a, b in pairwise(numbers))
+    if len(numbers) < 2 or not increasing or any(map(math.isnan, numbers)):
+        raise ValueError(f"edges: expected two or more increasing numbers, got {list(edges)}")
+    return numbers
+
+
+def _local_times(column: Column, bins: TimeBins) -> Column:
+    """Return dates, or timestamps as a clock on the wall shows them."""
+    types = pyarrow().types
+    if types.is_timestamp(column.type):
+        return pyarrow("pyarrow.compute").local_timestamp(column) if column.type.tz else column
+    if not types.is_date(column.type):
+        raise ValueError(
+            f"column {bins.column!r}: bins of time are made of dates and timestamps, got {column.type}; "
+            f"convert them first: pandas.to_datetime(df[{bins.column!r}])"
+        )
+    if bins.by.startswith("hour"):
+        raise ValueError(f"column {bins.column!r}: dates have no {bins.by}")
+    return column
+
+
+def _cycle(times: Column, bins: TimeBins) -> Coded:
+    function, names = _CYCLES[bins.by]
+    parts = getattr(pyarrow("pyarrow.compute"), function)(times)
+    codes, distinct = distinct_values(parts, bins.column)
+    return Coded(codes, tuple(names[part] for part in distinct.to_pylist()))
+
+
+def _span_labels(starts: Any, by: str) -> tuple[str, ...]:
+    """Return the labels of spans of time by where they begin."""
+    if by == "quarter":
+        days = starts.cast("date32", safe=False).to_pylist()
+        return tuple(f"{day.year}-Q{(day.month + 2) // 3}" for day in days)
+    return tuple(pyarrow("pyarrow.compute").strftime(starts, format=_PERIODS[by]).to_pylist())
+
+
+def _intervals(numbers: Array, edges: Array) -> Array:
+    """Return which interval each number lies in; the last edge belongs to the last interval."""
+    return np.minimum(np.searchsorted(edges, numbers, side="right") - 1, max(len(edges) - 2, 0))
+
+
+def _interval_labels(edges: Array) -> tuple[str, ...]:
+    """Return ``[a, b)`` for each interval, ``[a, b]`` for the last; a single edge is both ends of one."""
+    ends = [number_text(edge) for edge in edges]
+    pairs = list(pairwise(ends)) or [(ends[0], ends[0])]
+    return (*(f"[{a}, {b})" for a, b in pairs[:-1]), f"[{pairs[-1][0]}, {pairs[-1][1]}]")

@@ -1,0 +1,130 @@
+"""Columns of a table, of whichever package, as Apache Arrow has them: checked, and free of nulls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpualto._arrays import LARGEST_EXACT_INTEGER, Array
+from gpualto._optional import require
+
+Column = Any
+"""A ``pyarrow.ChunkedArray``."""
+
+Table = Any
+"""What has columns by name: of pandas, polars, pyarrow, DuckDB, or a mapping of names to arrays."""
+
+
+def pyarrow(module: str = "pyarrow") -> Any:
+    """Return pyarrow, or a module of it."""
+    return require(module, "cpu", "a table")
+
+
+def columns_of(df: Table, names: Sequence[str]) -> dict[str, Column]:
+    """Return some columns of a table.
+
+    Raises
+    ------
+    TypeError
+        If it is no table.
+    ValueError
+        If a column is missing, there twice, cannot be converted or has nulls, or if there are no rows.
+    """
+    pa = pyarrow()
+    wanted = list(dict.fromkeys(names))
+    try:
+        table = _as_arrow(df, wanted)
+    except pa.ArrowException as error:
+        raise ValueError(f"df: pyarrow cannot convert it: {'; '.join(map(str, error.args))}") from None
+    except TypeError:
+        raise TypeError(
+            "df: expected a table of pandas (2.2 or later), polars, pyarrow or DuckDB, or a mapping of names "
+            f"to arrays, got {type(df).__module__}.{type(df).__qualname__}"
+        ) from None
+    if table.num_rows == 0:
+        raise ValueError("df: the table has no rows, and so no labels")
+    return {name: _without_nulls(_plain(table.column(name)), name) for name in wanted}
+
+
+def as_numbers(column: Column, name: str) -> Array:
+    """Return a numeric column as a float32 array if it is of 32 bits or fewer, else as float64.
+
+    Raises
+    ------
+    ValueError
+        If it is not numeric, or has integers that float64 cannot hold.
+    """
+    types = pyarrow().types
+    if types.is_decimal(column.type):
+        return column.cast("float64").to_numpy()
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        raise ValueError(f"column {name!r}: expected numbers, got {column.type}")
+    array = column.to_numpy()
+    if array.dtype.kind in "iu":
+        bad = (array > LARGEST_EXACT_INTEGER) | (array < -LARGEST_EXACT_INTEGER)
+        if bad.any():
+            row = int(bad.argmax())
+            raise ValueError(
+                f"column {name!r}: {array[row]} in {row_text(row)} is beyond 2**53 and has no exact float64; "
+                "convert the column to float64 first if rounding is acceptable"
+            )
+    return array if array.dtype == np.float32 else array.astype(np.float64)
+
+
+def check_names(wanted: Sequence[str], existing: Sequence[str]) -> None:
+    """Raise `ValueError` for a column that is not there, or there twice."""
+    for name in wanted:
+        count = list(existing).count(name)
+        if count == 0:
+            raise ValueError(f"column {name!r}: not in the table, which has {', '.join(existing) or 'none'}")
+        if count > 1:
+            raise ValueError(f"column {name!r}: is there {count} times; rename all but one")
+
+
+def row_text(row: int) -> str:
+    """Return a row as messages name it."""
+    return f"row {row} (from 0)"
+
+
+def _as_arrow(df: Table, wanted: list[str]) -> Any:
+    """Return an Arrow table; where it can be told, of these columns only: others may not convert."""
+    pa = pyarrow()
+    if isinstance(df, Mapping):
+        check_names(wanted, list(map(str, df)))
+        return pa.table({name: df[name] for name in wanted})
+    if type(df).__module__.partition(".")[0] == "pandas" and hasattr(df, "columns"):
+        names = list(map(str, df.columns))
+        check_names(wanted, names)
+        return pa.Table.from_pandas(df.loc[:, [name in wanted for name in names]], preserve_index=False)
+    table = pa.table(df)
+    check_names(wanted, table.column_names)
+    return table
+
+
+def _plain(column: Column) -> Column:
+    """Return a column in a type that Arrow's functions take; ordered dictionaries stay as they are."""
+    pa = pyarrow()
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not kind.ordered:
+        decoded = [_plain_array(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        return pa.chunked_array(decoded)
+    return pa.chunked_array([_plain_array(chunk) for chunk in column.chunks])
+
+
+def _plain_array(array: Any) -> Any:
+    target = {"string_view": "large_string", "halffloat": "float32", "date64[ms]": "date32"}
+    name = str(array.type)
+    return array.cast(target[name]) if name in target else array
+
+
+def _without_nulls(column: Column, name: str) -> Column:
+    is_null = pyarrow("pyarrow.compute").is_null(column, nan_is_null=True).to_numpy()
+    count = int(np.count_nonzero(is_null))
+    if count:
+        raise ValueError(
+            f"column {name!r}: rows without a value (None, NaN or NaT): {count}, the first "
+            f"{row_text(int(is_null.argmax()))}; leave them out: df.dropna(subset=[{name!r}])"
+        )
+    return column
