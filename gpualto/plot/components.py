@@ -1,0 +1,204 @@
+"""The components of a CP model: a cell for each column of a factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpualto._arrays import Array
+from gpualto.decomposition.model import CPModel
+from gpualto.plot.figures import color_of, hide_frame, letters_inches, new_figure, shorten
+
+_SHORT_MODE = 24
+"""Modes up to this length are drawn whole, whatever their labels."""
+
+_CELL_INCHES = (2.9, 0.72)
+_MARGIN_INCHES = (0.8, 0.5)
+_POINTS = 8
+_LONGEST_LABEL = 14
+_LONGEST_TITLE = 30
+
+_MARKS = 7
+"""Labels below a long mode that is drawn whole."""
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What is drawn of one column: its entries, as bars or an area, and labels at some positions."""
+
+    entries: Array
+    texts: tuple[str, ...]
+    positions: Array
+    is_area: bool
+    is_whole: bool
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether the labels are too wide to stand side by side."""
+        return letters_inches(self.texts, _POINTS) > _CELL_INCHES[0] / max(len(self.texts), 1)
+
+    @property
+    def label_inches(self) -> float:
+        """Height that the labels take."""
+        return letters_inches(self.texts, _POINTS) if self.is_upright else _POINTS / 72
+
+
+def plot_components(model: CPModel, top: int = 10) -> Any:
+    """Draw a CP model: a row for each component, a column for each mode.
+
+    Modes of up to 24 indices are drawn whole, and so are longer ones whose labels are increasing numbers,
+    such as years; of other modes the `top` largest entries of each component. Every cell has its own scale.
+    Percentages are shares of the weights that go with columns of norm one.
+
+    Parameters
+    ----------
+    model : CPModel
+        On any device.
+    top : int
+        Entries drawn of a long mode.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be saved with ``figure.savefig(path)``; no window is opened.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not finite; mode, row and component are named.
+    MissingPackageError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> model = CPModel([1.0], [[[0.6], [0.8]], [[1.0]]])
+    >>> len(plot_components(model).axes)
+    2
+    """
+    model = _drawable(model, top)
+    cells = [[_cell(model, mode, row, top) for mode in range(model.ndim)] for row in range(model.rank)]
+    figure = _figure("plot_components", cells)
+    axes = figure.subplots(model.rank, model.ndim, squeeze=False)
+    for mode, labels in enumerate(model.labels):
+        title = shorten(labels.title(mode), _LONGEST_TITLE)
+        axes[0, mode].set_title(title, fontsize=11, fontweight="bold", parse_math=False)
+    total = float(model.weights.sum()) or 1.0
+    for row, weight in enumerate(model.weights):
+        axes[row, 0].set_ylabel(
+            f"{row + 1}\n{weight / total:.0%}", rotation=0, ha="right", va="center", fontsize=10
+        )
+        for mode, cell in enumerate(cells[row]):
+            _draw(axes[row, mode], cell, color_of(mode))
+            if _is_labelled(cell, row, model.rank):
+                _label(axes[row, mode], cell)
+    return figure
+
+
+def plot_column(model: CPModel, component: int, mode: int, top: int = 10) -> Any:
+    """Draw one mode of one component, as `plot_components` does in one of its cells.
+
+    Parameters
+    ----------
+    model : CPModel
+        On any device.
+    component, mode : int
+        Counted from 0.
+    top : int
+        Entries drawn of a long mode.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no such component or mode, or an entry is not finite.
+    MissingPackageError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> model = CPModel([1.0], [[[0.6], [0.8]], [[1.0]]])
+    >>> [float(bar.get_height()) for bar in plot_column(model, 0, 0).axes[0].patches]
+    [0.6, 0.8]
+    """
+    for name, number, count in (("component", component, model.rank), ("mode", mode, model.ndim)):
+        if not 0 <= number < count:
+            raise ValueError(f"{name}: expected a number from 0 to {count - 1}, got {number!r}")
+    model = _drawable(model, top)
+    cell = _cell(model, mode, component, top)
+    figure = new_figure("plot_column", _CELL_INCHES[0] + 0.2, 2 * _CELL_INCHES[1] + cell.label_inches)
+    axis = figure.subplots()
+    _draw(axis, cell, color_of(mode))
+    _label(axis, cell)
+    return figure
+
+
+def _drawable(model: CPModel, top: int) -> CPModel:
+    """Return the model on the CPU with columns of norm one, so that weights are shares."""
+    if top < 1:
+        raise ValueError(f"top: expected a positive integer, got {top!r}")
+    model = model.to_device("cpu")
+    for mode, factor in enumerate(model.factors):
+        bad = np.argwhere(~np.isfinite(factor))
+        if len(bad):
+            row, component = bad[0].tolist()
+            raise ValueError(
+                f"model: mode {mode} has {factor[row, component]} in row {row} of component {component}"
+            )
+    if not np.isfinite(model.weights).all():
+        raise ValueError(f"model: weight {int(np.argmin(np.isfinite(model.weights)))} is not finite")
+    return model.normalize()
+
+
+def _cell(model: CPModel, mode: int, component: int, top: int) -> _Cell:
+    column, labels = model.factors[mode][:, component], model.labels[mode]
+    is_long = len(column) > _SHORT_MODE
+    shown = positions = np.arange(len(column))
+    if is_long and labels.is_ordered:
+        positions = np.linspace(0, len(column) - 1, _MARKS).astype(int)
+        texts = [labels.text(int(index)) for index in positions]
+    else:
+        if is_long:
+            shown = np.argsort(-abs(column), kind="stable")[:top]
+            positions = np.arange(len(shown))
+        texts = [labels.text(int(index)) for index in shown]
+    short = tuple(shorten(text, _LONGEST_LABEL) for text in texts)
+    return _Cell(column[shown], short, positions, is_long and labels.is_ordered, len(shown) == len(column))
+
+
+def _is_labelled(cell: _Cell, row: int, rows: int) -> bool:
+    """Columns drawn whole share the labels below the last of them."""
+    return not cell.is_whole or row == rows - 1
+
+
+def _figure(purpose: str, cells: list[list[_Cell]]) -> Any:
+    """Return a figure with room for the labels below each row, so that long ones take nothing from bars."""
+    height = _MARGIN_INCHES[1]
+    for number, row in enumerate(cells):
+        labels = [cell.label_inches for cell in row if _is_labelled(cell, number, len(cells))]
+        height += _CELL_INCHES[1] + max(labels, default=0.0)
+    return new_figure(purpose, _MARGIN_INCHES[0] + _CELL_INCHES[0] * len(cells[0]), height)
+
+
+def _draw(axis: Any, cell: _Cell, color: str) -> None:
+    numbers = range(len(cell.entries))
+    if cell.is_area:
+        axis.fill_between(numbers, cell.entries, color=color, linewidth=0)
+    else:
+        axis.bar(numbers, cell.entries, color=color, width=0.75)
+    low, high = float(cell.entries.min(initial=0)), float(cell.entries.max(initial=0))
+    margin = 0.05 * (high - low) or 1.0
+    axis.set_ylim(low - margin if low < 0 else 0, high + margin)
+    axis.set_xlim(-0.7, len(cell.entries) - 0.3)
+    axis.axhline(0, color="black", linewidth=0.6, clip_on=False)
+    axis.set_xticks([])
+    hide_frame(axis)
+
+
+def _label(axis: Any, cell: _Cell) -> None:
+    axis.set_xticks(cell.positions, cell.texts, fontsize=_POINTS, parse_math=False)
+    axis.tick_params(axis="x", length=0, pad=2, labelrotation=90 if cell.is_upright else 0)
