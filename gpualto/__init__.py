@@ -9,6 +9,8 @@ from gpualto.decomposition.nonnegative import cp_nn
 from gpualto.decomposition.poisson import cp_apr
 from gpualto.decomposition.projection import project
 from gpualto.decomposition.rank_scan import RankScan, core_consistency, rank_scan
+from gpualto.decomposition.tucker import hosvd, tucker_als
+from gpualto.decomposition.tucker_model import TuckerModel
 from gpualto.encoding import AltoEncoding
 from gpualto.format import Format, FormatError, StoredTensor
 from gpualto.format import named as formats
@@ -35,6 +37,7 @@ __all__ = [
     "RankScan",
     "StoredTensor",
     "Tensor",
+    "TuckerModel",
     "bins",
     "collapse",
     "core_consistency",
@@ -47,6 +50,7 @@ __all__ = [
     "explain",
     "formats",
     "from_any",
+    "hosvd",
     "innerprod",
     "map_values",
     "matmul",
@@ -62,5 +66,6 @@ __all__ = [
     "testing",
     "ttm",
     "ttv",
+    "tucker_als",
     "write",
 ]

@@ -175,7 +175,7 @@ def _constraints(
 
 def sweeps(
     X: Tensor, start: CPModel, constraints: Constraints, deterministic: bool = False
-) -> Iterator[Sweep]:
+) -> Iterator[Sweep[CPModel]]:
     """Yield what alternating least squares has after each sweep, without end.
 
     The weights of the start matter only where every mode is fixed, or an update starts from the factor it
@@ -205,7 +205,7 @@ def sweeps(
             inner = column_products(products[last], factors[last]) @ weights
             model_norm_squared = weights @ hadamard(grams) @ weights
             fit = fit_of(norm, *xp.stack([model_norm_squared, inner]).tolist())
-        yield Sweep(weights, tuple(factors), fit, violation=None if free else -math.inf)
+        yield Sweep(CPModel(weights, tuple(factors)), fit, violation=None if free else -math.inf)
 
 
 def fit_of(norm: float, model_norm_squared: float, inner: float) -> float:

@@ -138,7 +138,7 @@ def _parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tens
 
 def _sweeps(
     X: Tensor, held_out: Tensor | None, start: CPModel, l2: float, scale: float, deterministic: bool
-) -> Iterator[Sweep]:
+) -> Iterator[Sweep[CPModel]]:
     """Yield the model after each sweep, without end."""
     xp = array_module(X.values)
     unit = X.with_values(X.values / X.dtype.type(scale))
@@ -166,7 +166,9 @@ def _sweeps(
         change = None if before is None else abs(before - objective) / whole
         before = objective
         fit = 1 - (squared / (scale**2 * whole)) ** 0.5
-        yield Sweep(weights, tuple(factors), fit, measures, score, float("inf") if change is None else change)
+        yield Sweep(
+            CPModel(weights, tuple(factors)), fit, measures, score, float("inf") if change is None else change
+        )
 
 
 def _spread(start: CPModel) -> list[Array]:

@@ -95,7 +95,7 @@ def cp_opt(
     problem = _Problem(X, rank, nonnegative, l2, deterministic)
     schedule = Schedule(n_iter_max, tol, n_restarts, verbose, callback)
 
-    def method(start: CPModel, recorder: Recorder) -> None:
+    def method(start: CPModel, recorder: Recorder[CPModel]) -> None:
         first = nonnegative_start(start, init) if nonnegative else start
 
         def callback(intermediate_result: Any) -> None:
@@ -132,7 +132,7 @@ class _Problem:
         self.rank, self.l2, self.deterministic = rank, l2, deterministic
         self.nonnegative = nonnegative
         self.bounds = np.cumsum([0, *(length * rank for length in X.shape)])
-        self._last: tuple[Array, Sweep, float, Array] | None = None
+        self._last: tuple[Array, Sweep[CPModel], float, Array] | None = None
 
     def start(self, model: CPModel) -> Array:
         """Return the vector of a model; zeros, which are the solution, where the tensor has norm zero."""
@@ -145,16 +145,16 @@ class _Problem:
         _, _, value, gradient = self._evaluated(vector)
         return value, gradient
 
-    def sweep(self, vector: Array) -> Sweep:
+    def sweep(self, vector: Array) -> Sweep[CPModel]:
         """Return where the method stands."""
         return self._evaluated(vector)[1]
 
-    def _evaluated(self, vector: Array) -> tuple[Array, Sweep, float, Array]:
+    def _evaluated(self, vector: Array) -> tuple[Array, Sweep[CPModel], float, Array]:
         if self._last is None or not np.array_equal(self._last[0], vector):
             self._last = (vector.copy(), *self._evaluate(vector))
         return self._last
 
-    def _evaluate(self, vector: Array) -> tuple[Sweep, float, Array]:
+    def _evaluate(self, vector: Array) -> tuple[Sweep[CPModel], float, Array]:
         xp = array_module(self.X.values)
         factors = self._split(vector)
         grams = [gram(factor) for factor in factors]
@@ -175,7 +175,7 @@ class _Problem:
         measures = {"objective": objective, "gradient": largest}
         fit = fit_of(known, squared, inner)
         return (
-            Sweep(weights, tuple(factors), fit, measures, -objective, violation=largest),
+            Sweep(CPModel(weights, tuple(factors)), fit, measures, -objective, violation=largest),
             objective,
             gradient,
         )

@@ -15,6 +15,9 @@ from gpualto.tensor import Tensor
 
 Init = Literal["random", "nvecs"] | CPModel | Sequence[Array]
 
+_SHORT_MODE = 500
+"""Up to this length, all eigenvectors are computed at once."""
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -54,9 +57,9 @@ def random_factor(generator: Any, length: int, rank: int) -> Array:
 def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Array:
     """Return the leading eigenvectors of the Gram matrix of an unfolding, as columns.
 
-    By Lanczos iterations on the sparse unfolding, which is applied and never squared. Where the mode is not
-    longer than the rank, all of its eigenvectors are taken, and random columns fill up. Signs are chosen so
-    that the largest entry of a column is positive.
+    Of long modes by Lanczos iterations on the sparse unfolding, which is applied and never squared. Where the
+    mode is shorter than the rank, random columns fill up. Signs are chosen so that the largest entry of a
+    column is positive.
     """
     linalg = require("scipy.sparse.linalg", "cpu", 'init="nvecs"')
     from gpualto.interop.scipy import unfold
@@ -65,7 +68,7 @@ def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Arr
     matrix = unfold(X.astype(np.float64), mode)
     if X.nnz == 0:
         return random_factor(generator, length, rank)
-    if rank < length:
+    if length > max(_SHORT_MODE, rank):
         operator = linalg.LinearOperator(
             (length, length), lambda v: matrix @ (matrix.T @ v), dtype=np.float64
         )
@@ -74,8 +77,8 @@ def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Arr
         vectors = vectors[:, ::-1]
     else:
         _, vectors = np.linalg.eigh((matrix @ matrix.T).toarray())
-        padding = random_factor(generator, length, rank - length)
-        vectors = np.hstack([vectors[:, ::-1], padding])
+        padding = random_factor(generator, length, max(rank - length, 0))
+        vectors = np.hstack([vectors[:, ::-1][:, :rank], padding])
     largest = vectors[abs(vectors).argmax(axis=0), np.arange(rank)]
     return np.where(largest < 0, -vectors, vectors)
 

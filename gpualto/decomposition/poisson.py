@@ -121,7 +121,7 @@ def cp_apr(
 
 def _sweeps(
     X: Tensor, start: CPModel, inner_iter_max: int, tol: float, deterministic: bool
-) -> Iterator[Sweep]:
+) -> Iterator[Sweep[CPModel]]:
     """Yield the model after each sweep, without end."""
     xp = array_module(X.values)
     norm = X.norm()
@@ -185,7 +185,7 @@ def _share_out(factor: Array) -> tuple[Array, Array]:
     return np.where(sums > 0, factor / divisors, factor.dtype.type(uniform)), sums
 
 
-def _sweep(X: Tensor, norm: float, weights: Array, factors: list[Array], violation: float) -> Sweep:
+def _sweep(X: Tensor, norm: float, weights: Array, factors: list[Array], violation: float) -> Sweep[CPModel]:
     """Measure what a sweep has reached; one pass over the nonzeros."""
     with annotate("fit"):
         model = model_values(X, CPModel(weights, tuple(factors)))
@@ -194,7 +194,7 @@ def _sweep(X: Tensor, norm: float, weights: Array, factors: list[Array], violati
         fit = fit_of(norm, squared, inner)
         log_likelihood -= float(weights.sum())
     measures = {"log-likelihood": log_likelihood, "KKT violation": violation}
-    return Sweep(weights, tuple(factors), fit, measures, score=log_likelihood, violation=violation)
+    return Sweep(CPModel(weights, tuple(factors)), fit, measures, score=log_likelihood, violation=violation)
 
 
 def _sums(values: Array, model: Array) -> tuple[float, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,14 +20,37 @@ from gpualto.tensor import Tensor, require_tensor
 Callback = Callable[[CPModel], object]
 
 
+class Model(Protocol):
+    """What a method fits: a dataclass that keeps the history of its fit."""
+
+    @property
+    def fits(self) -> tuple[float, ...]:
+        """The fit after each sweep."""
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Seconds from the start to the end of each sweep."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the stop rule was met."""
+
+
+M = TypeVar("M", bound=Model)
+
+
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Generic[M]):
     """Where a method stands after a sweep, which updates every mode once.
 
     Parameters
     ----------
-    weights : (R,) array
-    factors : tuple of (I_n, R) arrays
+    model : CPModel or TuckerModel
+        Without labels and history.
     fit : float
     measures : mapping of str to float
         What else the method measures.
@@ -36,8 +60,7 @@ class Sweep:
         What the tolerance is compared with; by default the change of the score.
     """
 
-    weights: Array
-    factors: tuple[Array, ...]
+    model: M
     fit: float
     measures: Mapping[str, float] = field(default_factory=dict)
     score: float | None = None
@@ -52,7 +75,7 @@ class Schedule:
     tol: float
     n_restarts: int = 1
     verbose: int = 0
-    callback: Callback | None = None
+    callback: Callable[[Any], object] | None = None
 
     def __post_init__(self) -> None:
         for name in ("n_iter_max", "n_restarts"):
@@ -61,12 +84,12 @@ class Schedule:
             raise ValueError(f"tol: expected a number that is not negative, got {self.tol!r}")
 
 
-class Recorder:
+class Recorder(Generic[M]):
     """Takes note of the sweeps of one run, tells the callback, and applies the stop rule."""
 
     def __init__(self, X: Tensor, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.model: CPModel | None = None
+        self.model: M | None = None
         self.score = -math.inf
         self.stopped = False
         self._labels = X.labels
@@ -75,7 +98,7 @@ class Recorder:
         self._times: list[float] = []
         self._measures: dict[str, list[float]] = {}
 
-    def record(self, sweep: Sweep) -> bool:
+    def record(self, sweep: Sweep[M]) -> bool:
         """Take note of a sweep, and return whether it was the last."""
         score = sweep.fit if sweep.score is None else sweep.score
         violation = abs(score - self.score) if sweep.violation is None else sweep.violation
@@ -84,15 +107,14 @@ class Recorder:
         self._times.append(time.perf_counter() - self._began)
         for name, value in sweep.measures.items():
             self._measures.setdefault(name, []).append(value)
-        self.model = model = CPModel(
-            sweep.weights,
-            sweep.factors,
-            self._labels,
-            sweep.fit,
-            tuple(self._fits),
-            tuple(self._times),
-            violation < self.schedule.tol,
-            {name: tuple(values) for name, values in self._measures.items()},
+        self.model = model = replace(
+            sweep.model,  # type: ignore[type-var]
+            labels=self._labels,
+            fit=sweep.fit,
+            fits=tuple(self._fits),
+            times=tuple(self._times),
+            converged=violation < self.schedule.tol,
+            measures={name: tuple(values) for name, values in self._measures.items()},
         )
         verbose, callback = self.schedule.verbose, self.schedule.callback
         if verbose and (model.n_iter % verbose == 0 or model.converged):
@@ -101,14 +123,14 @@ class Recorder:
         return self.stopped or model.converged
 
 
-Method = Callable[[CPModel, Recorder], None]
+Method = Callable[[M, Recorder[M]], None]
 """Runs from a start, and records every sweep until told to stop."""
 
 
-def by_sweeps(sweeps: Callable[[CPModel], Iterator[Sweep]]) -> Method:
+def by_sweeps(sweeps: Callable[[M], Iterator[Sweep[M]]]) -> Method[M]:
     """Return the method of a generator that yields a sweep after the other, without end."""
 
-    def run(start: CPModel, recorder: Recorder) -> None:
+    def run(start: M, recorder: Recorder[M]) -> None:
         for sweep in islice(sweeps(start), recorder.schedule.n_iter_max):
             if recorder.record(sweep):
                 break
@@ -117,21 +139,29 @@ def by_sweeps(sweeps: Callable[[CPModel], Iterator[Sweep]]) -> Method:
 
 
 def best_run(
-    X: Tensor, rank: int, init: Init, random_state: RandomState, schedule: Schedule, method: Method
+    X: Tensor, rank: int, init: Init, random_state: RandomState, schedule: Schedule, method: Method[CPModel]
 ) -> CPModel:
-    """Run a method from every start, and return the model of the best run."""
+    """Run a method for CP models from every start, and return the model of the best run."""
     require_tensor(X)
     check_positive("rank", rank)
-    if schedule.n_restarts > 1 and not (isinstance(init, str) and init == "random"):
-        raise ValueError('n_restarts: more than one start needs init="random"')
+    check_restarts(schedule, init)
+    return best_of_starts(
+        X, lambda generator: initial_model(X, rank, init, generator), random_state, schedule, method
+    )
+
+
+def best_of_starts(
+    X: Tensor, start: Callable[[Any], M], random_state: RandomState, schedule: Schedule, method: Method[M]
+) -> M:
+    """Run a method from every start that a generator of random numbers gives, and return the best model."""
     check_finite(X)
     generator = as_generator(random_state)
-    best: Recorder | None = None
+    best: Recorder[M] | None = None
     for _ in range(schedule.n_restarts):
-        start = initial_model(X, rank, init, generator)
-        recorder = Recorder(X, schedule)
+        first = start(generator)
+        recorder: Recorder[M] = Recorder(X, schedule)
         with calm_blas(max(X.shape)):
-            method(start, recorder)
+            method(first, recorder)
         if best is None or recorder.score > best.score:
             best = recorder
         if recorder.stopped:
@@ -141,8 +171,14 @@ def best_run(
     return best.model
 
 
-def _line(model: CPModel, measures: Mapping[str, float], violation: float) -> str:
-    items = [f"fit {model.fit:.6f}", *(f"{name} {value:.6g}" for name, value in measures.items())]
+def check_restarts(schedule: Schedule, init: object) -> None:
+    """Raise if there is more than one start and they are not random."""
+    if schedule.n_restarts > 1 and not (isinstance(init, str) and init == "random"):
+        raise ValueError('n_restarts: more than one start needs init="random"')
+
+
+def _line(model: Model, measures: Mapping[str, float], violation: float) -> str:
+    items = [f"fit {model.fits[-1]:.6f}", *(f"{name} {value:.6g}" for name, value in measures.items())]
     return f"sweep {model.n_iter}: {', '.join(items)}, change {violation:.1e}, {model.times[-1]:.2f} s"
 
 

@@ -11,6 +11,7 @@ from gpualto.tensor import AnyTensor, Tensor
 
 if TYPE_CHECKING:
     from gpualto.decomposition.model import CPModel
+    from gpualto.decomposition.tucker_model import TuckerModel
 
 
 def to_pyttb(X: AnyTensor) -> Any:
@@ -34,3 +35,11 @@ def to_ktensor(model: CPModel) -> Any:
     pyttb = require("pyttb", "bench", "CPModel.to_pyttb")
     weights, factors = model.to_device("cpu")
     return pyttb.ktensor([factor.astype(np.float64) for factor in factors], weights.astype(np.float64))
+
+
+def to_ttensor(model: TuckerModel) -> Any:
+    """Return a ``pyttb.ttensor`` with copies of core and factors."""
+    pyttb = require("pyttb", "bench", "TuckerModel.to_pyttb")
+    core, factors = model.to_device("cpu")
+    arrays = [factor.astype(np.float64) for factor in factors]
+    return pyttb.ttensor(pyttb.tensor(core.astype(np.float64)), arrays)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpualto._arrays import Array, check_bounds
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.tucker_model import TuckerModel
 from gpualto.encoding import AltoEncoding
 from gpualto.io.files import DataFileError, StrPath, replacing
 from gpualto.labels import ModeLabels
@@ -22,6 +23,7 @@ from gpualto.tensor import Tensor
 
 _TENSOR = "gpualto tensor 1"
 _MODEL = "gpualto CP model 1"
+_TUCKER = "gpualto Tucker model 1"
 
 
 def write_tensor(path: StrPath, X: Tensor) -> None:
@@ -47,16 +49,8 @@ def read_tensor(path: StrPath) -> Tensor:
 
 
 def write_model(path: StrPath, model: CPModel) -> None:
-    """Write a model with its labels and its history."""
-    factors = {f"factor_{mode}": factor for mode, factor in enumerate(model.factors)}
-    history = {
-        "fit": np.array([] if model.fit is None else [model.fit]),
-        "fits": np.array(model.fits),
-        "times": np.array(model.times),
-        "converged": np.array(model.converged),
-    }
-    measures = {f"measure_{name}": np.array(series) for name, series in model.measures.items()}
-    _write(path, _MODEL, {"weights": model.weights, **factors, **history, **measures}, model.labels)
+    """Write a CP model with its labels and its history."""
+    _write(path, _MODEL, {"weights": model.weights, **_fitted(model)}, model.labels)
 
 
 def read_model(path: StrPath) -> CPModel:
@@ -65,24 +59,58 @@ def read_model(path: StrPath) -> CPModel:
     Raises
     ------
     DataFileError
-        If the file is damaged or does not hold a model.
+        If the file is damaged or does not hold a CP model.
     """
     with _opened(path, _MODEL) as arrays:
-        labels = _labels(arrays)
-        return CPModel(
-            weights=arrays["weights"],
-            factors=tuple(arrays[f"factor_{mode}"] for mode in range(len(labels))),
-            labels=labels,
-            fit=next(iter(arrays["fit"].tolist()), None),
-            fits=tuple(arrays["fits"].tolist()),
-            times=tuple(arrays["times"].tolist()),
-            converged=bool(arrays["converged"]),
-            measures={
-                name.removeprefix("measure_"): tuple(arrays[name].tolist())
-                for name in arrays.files
-                if name.startswith("measure_")
-            },
-        )
+        return CPModel(arrays["weights"], *_factors_and_labels(arrays), **_history(arrays))
+
+
+def write_tucker(path: StrPath, model: TuckerModel) -> None:
+    """Write a Tucker model with its labels and its history."""
+    _write(path, _TUCKER, {"core": model.core, **_fitted(model)}, model.labels)
+
+
+def read_tucker(path: StrPath) -> TuckerModel:
+    """Read a model that `write_tucker` wrote.
+
+    Raises
+    ------
+    DataFileError
+        If the file is damaged or does not hold a Tucker model.
+    """
+    with _opened(path, _TUCKER) as arrays:
+        return TuckerModel(arrays["core"], *_factors_and_labels(arrays), **_history(arrays))
+
+
+def _fitted(model: CPModel | TuckerModel) -> dict[str, Array]:
+    """Return factors and history as arrays."""
+    return {
+        **{f"factor_{mode}": factor for mode, factor in enumerate(model.factors)},
+        "fit": np.array([] if model.fit is None else [model.fit]),
+        "fits": np.array(model.fits),
+        "times": np.array(model.times),
+        "converged": np.array(model.converged),
+        **{f"measure_{name}": np.array(series) for name, series in model.measures.items()},
+    }
+
+
+def _factors_and_labels(arrays: Any) -> tuple[tuple[Array, ...], tuple[ModeLabels, ...]]:
+    labels = _labels(arrays)
+    return tuple(arrays[f"factor_{mode}"] for mode in range(len(labels))), labels
+
+
+def _history(arrays: Any) -> dict[str, Any]:
+    return {
+        "fit": next(iter(arrays["fit"].tolist()), None),
+        "fits": tuple(arrays["fits"].tolist()),
+        "times": tuple(arrays["times"].tolist()),
+        "converged": bool(arrays["converged"]),
+        "measures": {
+            name.removeprefix("measure_"): tuple(arrays[name].tolist())
+            for name in arrays.files
+            if name.startswith("measure_")
+        },
+    }
 
 
 def check_archive_name(path: StrPath) -> Path:
