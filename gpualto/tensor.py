@@ -231,6 +231,34 @@ class Tensor(TensorMethods):
         entries = entries_of(df, modes, value, aggregate)
         return cls.from_coo(entries.coords, entries.values, entries.shape, labels=entries.labels)
 
+    def to_table(self, value: str = "value") -> dict[str, Array]:
+        """Return the nonzeros as columns of a table: labels, or coordinates where there are none, and values.
+
+        ``pandas.DataFrame``, ``polars.DataFrame`` and ``pyarrow.table`` take it.
+
+        Parameters
+        ----------
+        value : str
+            Name of the column of values.
+
+        Raises
+        ------
+        ValueError
+            If two columns would have the same name.
+
+        Examples
+        --------
+        >>> X = Tensor.from_coo([[0, 1], [2, 0]], [1.5, 2.0], labels={"who": ["ann", "bob"], "day": None})
+        >>> for column, entries in X.to_table().items():
+        ...     print(column, entries)
+        who ['bob' 'ann']
+        day [0 2]
+        value [2.  1.5]
+        """
+        from gpualto.tables.export import columns_of_tensor
+
+        return columns_of_tensor(self, value)
+
     # What it is -----------------------------------------------------------------------------------------
 
     @property

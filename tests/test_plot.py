@@ -56,8 +56,8 @@ def test_columns_of_zeros_can_be_drawn(tmp_path):
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_shares_are_of_the_weights_that_go_with_columns_of_norm_one():
-    figure = plot_components(CPModel([3.0, -0.5], [[[1.0, 2.0]], [[1.0, 1.0]]]))
+def test_shares_are_of_the_weights_by_size():
+    figure = plot_components(CPModel([3.0, -1.0], [[[1.0, 2.0]], [[1.0, 1.0]]]))
     assert [figure.axes[n].get_ylabel() for n in (0, 2)] == ["1\n75%", "2\n25%"]
 
 
@@ -79,7 +79,7 @@ def test_a_column_alone_has_its_labels():
     )
     (axis,) = plot_column(model, 0, 0).axes
     assert tick_labels(axis) == ["a", "b"]
-    assert [bar.get_height() for bar in axis.patches] == pytest.approx([0.6, 0.8])
+    assert [bar.get_height() for bar in axis.patches] == pytest.approx([3, 4])
     with pytest.raises(ValueError, match="component: expected a number from 0 to 0, got 1"):
         plot_column(model, 1, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -29,7 +30,9 @@ _FLAGS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 2 after an error, which takes one line."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(given)
+    options.command_line = shlex.join(["gpualto", *given])
     try:
         return int(options.run(options))
     except (ValueError, TypeError, OSError, MemoryError, MissingPackageError) as error:
@@ -59,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "  gpualto demo\n"
         "  gpualto info ratings.tns\n"
         "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
-        "  gpualto cpd flights.csv --modes carrier,dest,hour --value count --rank 8\n"
+        "  gpualto cpd flights.csv --modes carrier,dest,hour --value count --rank 8 --report page.html\n"
         "  gpualto check ratings.tns --fix clean.tns\n"
         "  gpualto convert ratings.tns.gz ratings.npz\n"
         "  gpualto formats ratings.tns\n\n"

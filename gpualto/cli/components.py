@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.words import amount, share
 
 _SMALLEST_SHARE = 0.05
 """Entries below this share of the largest of their column are not shown."""
@@ -15,12 +16,13 @@ def format_components(model: CPModel, top: int, width: int = 100) -> str:
 
     The number beside a label is its entry in the column of norm one.
     """
-    total = float(model.weights.sum()) or 1.0
     titles = [item.title(mode) for mode, item in enumerate(model.labels)]
     margin = max(map(len, titles))
     blocks = []
     for component, weight in enumerate(model.weights):
-        lines = [f"component {component + 1}: weight {weight:,.4g}, {weight / total:.0%} of all"]
+        lines = [
+            f"component {component + 1}: weight {amount(weight)}, {share(model.weights, component)} of all"
+        ]
         for mode, title in enumerate(titles):
             entries = "  ".join(_largest_entries(model, mode, component, top))
             lines.append(_shorten(f"  {title:>{margin}}  {entries or '-'}", width))

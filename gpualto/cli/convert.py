@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpualto.cli.arguments import Commands, add_command, check_output
+from gpualto.cli.arguments import TENSOR_FILES, Commands, add_command, check_output
 from gpualto.cli.inputs import add_input, read_input
 from gpualto.io import write
+from gpualto.io.tables import TABLE_SUFFIXES
 
 
 def add_to(commands: Commands) -> None:
@@ -21,7 +22,7 @@ def add_to(commands: Commands) -> None:
         "  gpualto convert flights.csv flights.tns --modes carrier,dest,hour,month --value count",
     )
     add_input(parser)
-    parser.add_argument("output", type=Path, metavar="OUT", help=".tns, .tns.gz, .tns.bz2, .tns.xz or .npz")
+    parser.add_argument("output", type=Path, metavar="OUT", help=f"{TENSOR_FILES}; or .csv, .tsv, .parquet")
     parser.add_argument(
         "--output-base", type=int, choices=(0, 1), default=1, help="smallest index of a .tns file written"
     )
@@ -30,7 +31,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    check_output(options.output, (".tns", ".npz"))
+    check_output(options.output, (".tns", ".npz", *TABLE_SUFFIXES))
     X = read_input(options)
     write(options.output, X, index_base=options.output_base)
     print(f"{X}\nwrote {options.output}")

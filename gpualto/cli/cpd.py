@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpualto.cli import pictures, tables
+from gpualto.cli import pictures, reports, tables
 from gpualto.cli.arguments import (
     EXIT_INTERRUPTED,
     Commands,
@@ -20,6 +20,7 @@ from gpualto.cli.components import format_components
 from gpualto.cli.fitting import METHODS, FitInterruptedError, describe, fit
 from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.model import CPModel
+from gpualto.io.files import stem
 from gpualto.profiling import profiled
 
 
@@ -31,7 +32,7 @@ def add_to(commands: Commands) -> None:
         "fit a CP model and print its components",
         "  gpualto cpd flights.tns --rank 8\n"
         "  gpualto cpd ratings.tns.gz --rank 16 --restarts 5 --output model.npz --plot model.png\n"
-        "  gpualto cpd flights.tns --rank 8 --method apr\n"
+        "  gpualto cpd flights.tns --rank 8 --method apr --report flights.html\n"
         "  gpualto cpd flights.csv --modes carrier,dest,when:month --rank 8 --table components.csv\n"
         "  gpualto cpd new.tns --rank 16 --init model.npz --fixed 0 2\n\n"
         "Modes, and indices without labels, count from 0.",
@@ -66,6 +67,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--profile", action="store_true", help="show where the time went")
     pictures.add_option(parser)
     tables.add_option(parser)
+    reports.add_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -75,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, (".npz",))
     pictures.check(options.plot)
     tables.check(options.table)
+    reports.check(options.report)
     X = read_input(options)
     print(X)
     try:
@@ -96,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
     print(describe(model, options.output))
     pictures.draw(model, options.plot)
     tables.write(model, options.table)
+    reports.write(options.report, model, X, stem(options.file), options)
     if options.profile:
         print(f"\n{profile}")
     print(f"\n{format_components(model, options.top)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpualto import datasets
-from gpualto.cli import pictures
+from gpualto.cli import pictures, reports
 from gpualto.cli.arguments import Commands, add_command, natural, positive
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import describe, fit
@@ -17,17 +17,20 @@ def add_to(commands: Commands) -> None:
         commands,
         "demo",
         "decompose the flights out of New York in 2013 and show what each component stands for",
-        "  gpualto demo\n  gpualto demo --rank 4 --top 3\n  gpualto demo --plot flights.png",
+        "  gpualto demo\n  gpualto demo --rank 4 --top 3\n"
+        "  gpualto demo --plot flights.png --report flights.html",
     )
     parser.add_argument("--rank", type=positive, default=8, help="number of components (default: 8)")
     parser.add_argument("--top", type=natural, default=6, metavar="K", help="labels per mode (default: 6)")
     pictures.add_option(parser)
+    reports.add_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     pictures.check(options.plot)
+    reports.check(options.report)
     X = datasets.flights()
     print("Flights out of New York in 2013, by carrier, destination, scheduled hour and month:")
     print(f"{X}\n")
@@ -36,4 +39,5 @@ def run(options: argparse.Namespace) -> int:
     print("Each component pairs carriers, destinations, hours and months that go together:\n")
     print(format_components(model, options.top))
     pictures.draw(model, options.plot)
+    reports.write(options.report, model, X, "Flights out of New York in 2013", options)
     return 0

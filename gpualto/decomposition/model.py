@@ -368,6 +368,26 @@ class CPModel:
         arrays = tuple(map(as_array, factors))
         return cls(weights, arrays, as_labels(labels, tuple(len(array) for array in arrays)))
 
+    def describe(self) -> str:
+        """Return the model in words, a line for each component.
+
+        For each mode, the largest entries that make up half of the component's column, by absolute value.
+        "Above all" says that those named make up less; "every" that the indices of the mode are about alike.
+
+        Examples
+        --------
+        >>> labels = {"carrier": ["AA", "UA"], "month": ["Jan", "Feb", "Mar"]}
+        >>> factors = [np.array([[0.9, 0.0], [0.1, 1.0]]), np.array([[1.0, 8.0], [1.0, 1.0], [1.1, 1.0]])]
+        >>> print(CPModel([3.0, 1.0], factors, labels).describe())
+        1 (75%): carrier AA; every month
+        2 (25%): carrier UA; month Jan
+        """
+        from gpualto.decomposition.words import sentences, share
+
+        return "\n".join(
+            f"{n + 1} ({share(self.weights, n)}): {line}" for n, line in enumerate(sentences(self))
+        )
+
     def to_table(self) -> dict[str, Array]:
         """Return the factors as columns of a table with a row for each entry.
 

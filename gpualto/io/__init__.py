@@ -8,7 +8,7 @@ from pathlib import Path
 from gpualto.io.files import DataFileError, StrPath, split_suffix
 from gpualto.io.maps import lengths_with_labels, read_maps, write_maps
 from gpualto.io.npz import read_tensor, write_tensor
-from gpualto.io.tables import is_table, read_table
+from gpualto.io.tables import is_table, read_table, write_table
 from gpualto.io.tns import IndexBase, read_tns, write_tns
 from gpualto.tensor import Duplicates, Tensor, require_tensor
 
@@ -64,10 +64,25 @@ def read(
 
 
 def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
-    """Write a sparse tensor to a file, by suffix: ``.tns`` (also compressed) or ``.npz``.
+    """Write a sparse tensor to a file, by suffix: ``.tns``, ``.npz``, or a table, ``.csv`` or ``.parquet``.
 
-    A ``.tns`` file carries the shape in a comment that other tools skip, and its labels go to ``.map``
-    files beside it. Every file appears under its name only when it is complete.
+    A ``.tns`` file (also compressed) carries the shape in a comment that other tools skip, and its labels go
+    to ``.map`` files beside it. A table is that of `Tensor.to_table`. Every file appears under its name only
+    when it is complete.
+
+    Parameters
+    ----------
+    path : path-like
+    X : Tensor
+    index_base : {1, 0}
+        Where the indices of a ``.tns`` file begin.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is of no known kind, or two columns of a table would have the same name.
+    MissingPackageError
+        If it is a table and pyarrow is not installed.
 
     Examples
     --------
@@ -80,12 +95,15 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
     True
     """
     path = Path(path)
-    _require_known(path)
+    if not is_table(path):
+        _require_known(path)
     require_tensor(X)
     if index_base not in (0, 1):
         raise ValueError(f"index_base: expected 0 or 1, got {index_base!r}")
     if split_suffix(path)[0] == ".npz":
         write_tensor(path, X)
+    elif is_table(path):
+        write_table(path, X.to_table())
     else:
         write_tns(path, X, index_base)
         write_maps(path, X.labels)

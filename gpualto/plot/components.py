@@ -9,6 +9,7 @@ import numpy as np
 
 from gpualto._arrays import Array
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.words import share
 from gpualto.plot.figures import color_of, hide_frame, letters_inches, new_figure, shorten
 
 _SHORT_MODE = 24
@@ -50,7 +51,7 @@ def plot_components(model: CPModel, top: int = 10) -> Any:
 
     Modes of up to 24 indices are drawn whole, and so are longer ones whose labels are increasing numbers,
     such as years; of other modes the `top` largest entries of each component. Every cell has its own scale.
-    Percentages are shares of the weights that go with columns of norm one.
+    Percentages are shares of the sum of the weights, by absolute value.
 
     Parameters
     ----------
@@ -84,10 +85,9 @@ def plot_components(model: CPModel, top: int = 10) -> Any:
     for mode, labels in enumerate(model.labels):
         title = shorten(labels.title(mode), _LONGEST_TITLE)
         axes[0, mode].set_title(title, fontsize=11, fontweight="bold", parse_math=False)
-    total = float(model.weights.sum()) or 1.0
-    for row, weight in enumerate(model.weights):
+    for row in range(model.rank):
         axes[row, 0].set_ylabel(
-            f"{row + 1}\n{weight / total:.0%}", rotation=0, ha="right", va="center", fontsize=10
+            f"{row + 1}\n{share(model.weights, row)}", rotation=0, ha="right", va="center", fontsize=10
         )
         for mode, cell in enumerate(cells[row]):
             _draw(axes[row, mode], cell, color_of(mode))
@@ -138,7 +138,7 @@ def plot_column(model: CPModel, component: int, mode: int, top: int = 10) -> Any
 
 
 def _drawable(model: CPModel, top: int) -> CPModel:
-    """Return the model on the CPU with columns of norm one, so that weights are shares."""
+    """Return the model on the CPU, checked."""
     if top < 1:
         raise ValueError(f"top: expected a positive integer, got {top!r}")
     model = model.to_device("cpu")
@@ -151,7 +151,7 @@ def _drawable(model: CPModel, top: int) -> CPModel:
             )
     if not np.isfinite(model.weights).all():
         raise ValueError(f"model: weight {int(np.argmin(np.isfinite(model.weights)))} is not finite")
-    return model.normalize()
+    return model
 
 
 def _cell(model: CPModel, mode: int, component: int, top: int) -> _Cell:

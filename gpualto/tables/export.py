@@ -1,4 +1,4 @@
-"""A model as a table with a row for each entry of each factor."""
+"""A tensor as a table with a row for each nonzero, a model with one for each entry of each factor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from gpualto._arrays import Array
 
 if TYPE_CHECKING:
     from gpualto.decomposition.model import CPModel
+    from gpualto.tensor import Tensor
+
+
+def columns_of_tensor(X: Tensor, value: str) -> dict[str, Array]:
+    """Return the columns of a table: see `Tensor.to_table`."""
+    host = X.to_device("cpu")
+    names = [item.title(mode) for mode, item in enumerate(host.labels)]
+    if len({*names, value}) <= len(names):
+        raise ValueError(
+            f"value: the columns {', '.join([*names, value])} have to differ; name the modes, or the values"
+        )
+    columns = {}
+    for name, item, coordinate in zip(names, host.labels, host.coords, strict=True):
+        columns[name] = coordinate if item.entries is None else np.array(item.entries, str)[coordinate]
+    return {**columns, value: host.values}
 
 
 def columns_of_model(model: CPModel) -> dict[str, Array]:

@@ -1,0 +1,67 @@
+"""A CP model in words: a line for each component, of the labels that say most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualto._arrays import Array
+from gpualto.decomposition.model import CPModel
+from gpualto.labels import ModeLabels
+
+_MOST_LABELS = 3
+_MAJORITY = 0.5
+_ALIKE = 0.9
+"""Share of the indices of a mode that count, from which on they are all about alike."""
+
+
+def sentences(model: CPModel) -> list[str]:
+    """Return a line for each component: for each mode, the largest entries that make up half of its column.
+
+    "Above all" says that the first few make up less than half. "Every" says that the indices of the mode are
+    about alike: that their effective number, one over the sum of the squared shares, is nine tenths of them.
+    """
+    host = model.to_device("cpu")
+    modes = list(zip(host.labels, host.factors, strict=True))
+    return [
+        "; ".join(_phrase(factor[:, component], labels, mode) for mode, (labels, factor) in enumerate(modes))
+        for component in range(host.rank)
+    ]
+
+
+def amount(number: float) -> str:
+    """Return a weight or a measure as people write it.
+
+    Examples
+    --------
+    >>> amount(97497.6), amount(12.3456), amount(0.00012)
+    ('97,498', '12.35', '0.00012')
+    """
+    return f"{number:,.0f}" if 1e3 <= abs(number) < 1e15 else f"{number:.4g}"
+
+
+def share(weights: Array, component: int) -> str:
+    """Return the share of a component of the sum of all weights, by absolute value, in percent."""
+    total = float(abs(weights).sum(dtype=np.float64)) or 1.0
+    return f"{abs(float(weights[component])) / total:.0%}"
+
+
+def _phrase(column: Array, labels: ModeLabels, mode: int) -> str:
+    sizes = abs(column.astype(np.float64))
+    title, total = labels.title(mode), float(sizes.sum())
+    if total == 0:
+        return f"{title} none"
+    shares = sizes / total
+    if (
+        len(shares) > 1
+        and not (column.min() < 0 < column.max())
+        and 1 / float(np.square(shares).sum()) >= _ALIKE * len(shares)
+    ):
+        return f"every {title}"
+    order = np.argsort(-shares, kind="stable")[:_MOST_LABELS]
+    reached = np.cumsum(shares[order])
+    count = min(int(np.searchsorted(reached, _MAJORITY)) + 1, len(order))
+    names = [
+        f"{labels.text(index)}{' (negative)' if column[index] < 0 else ''}"
+        for index in order[:count].tolist()
+    ]
+    return f"{title} {'' if reached[count - 1] >= _MAJORITY else 'above all '}{', '.join(names)}"

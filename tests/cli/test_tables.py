@@ -1,0 +1,114 @@
+"""Tables, pictures and pages by the command line."""
+
+import re
+
+import pandas as pd
+import pytest
+
+import gpualto
+from gpualto.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command and gives its status, output and errors."""
+
+    def run(*arguments):
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def flights_csv(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "flights.csv"
+    gpualto.write(path, gpualto.datasets.flights())
+    return path
+
+
+MODES = ("--modes", "carrier,dest,hour,month", "--value", "value")
+
+
+@pytest.mark.parametrize("method", ["als", "nn", "apr"])
+def test_from_a_csv_to_components_pictures_tables_and_a_page(run, flights_csv, tmp_path, method):
+    files = {option: tmp_path / name for option, name in (("--plot", "a.png"), ("--table", "a.csv"))}
+    files |= {"--report": tmp_path / "a.html", "--output": tmp_path / "a.npz"}
+    outputs = [argument for item in files.items() for argument in item]
+    arguments = ("cpd", flights_csv, *MODES, "--rank", 3, "--sweeps", 10, "--method", method, *outputs)
+    status, out, err = run(*arguments)
+    assert (status, err) == (0, "")
+    assert out.count("\ncomponent ") == 3
+    for path in files.values():
+        assert f"wrote {path}" in out
+        assert path.stat().st_size > 0
+    assert len(pd.read_csv(tmp_path / "a.csv")) == 3 * (16 + 105 + 20 + 12)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"<code>gpualto cpd {flights_csv} --modes carrier,dest,hour,month --value value" in page
+    assert "<h1>flights, 3 components</h1>" in page
+
+
+def test_info_and_convert_take_tables(run, flights_csv, tmp_path):
+    assert "16 x 105 x 20 x 12" in run("info", flights_csv, *MODES)[1]
+    target = tmp_path / "flights.tns"
+    assert run("convert", flights_csv, target, *MODES)[0] == 0
+    assert gpualto.read(target) == gpualto.datasets.flights()
+    assert run("convert", target, tmp_path / "again.csv")[0] == 0
+    assert (tmp_path / "again.csv").read_bytes() == flights_csv.read_bytes()
+
+
+def test_bins_by_name(run, tmp_path):
+    path = tmp_path / "trips.csv"
+    path.write_text(
+        "when,delay,a:b\n2013-01-05 07:10:00,3,x\n2013-01-06 08:00:00,40,y\n2013-03-01 07:59:59,15,x\n"
+    )
+    modes = "when:month,when:hour-of-day,delay:0/15/60,a:b"
+    _, out, _ = run("convert", path, tmp_path / "trips.csv.gz", "--modes", modes)
+    assert "2 x 2 x 2 x 2" in out
+    table = pd.read_csv(tmp_path / "trips.csv.gz")
+    assert table["when by month"].tolist().count("2013-01") == 2
+    assert set(table["delay"]) == {"[0, 15)", "[15, 60]"}
+    assert "3 nonzeros" in run("formats", path, "--modes", "delay:2,a:b")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "is a table; say which columns become modes, .* by --modes A,B --value C; it has carrier, dest"),
+        (("--modes", "carrier,nobody"), "column 'nobody': not in the table, which has carrier, dest"),
+        (("--modes", "carrier,hour:century"), "--modes: there are no bins 'century' as in 'hour:century'"),
+        (("--modes", "hour:0/x"), "--modes: the edges in 'hour:0/x' are not all numbers"),
+        (("--modes", "carrier,carrier"), "--modes: 'carrier' is there twice"),
+        (("--modes", "carrier", "--value", "dest"), "column 'dest': expected numbers, got string"),
+        (("--modes", "carrier", "--index-base", "0"), "--index-base: is for .tns files"),
+    ],
+)
+def test_what_is_wrong_takes_a_line(run, flights_csv, arguments, message):
+    status, _, err = run("info", flights_csv, *arguments)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert re.search(message, err)
+
+
+def test_options_of_tables_are_for_tables(run, tmp_path):
+    target = tmp_path / "x.tns"
+    gpualto.write(target, gpualto.datasets.flights())
+    status, _, err = run("info", target, "--modes", "a")
+    assert (status, "--modes: is for tables" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--report", "a.pdf", "expected a name that ends in .html"),
+        ("--table", "a.xlsx", "expected a name that ends in .csv or .tsv or .parquet"),
+        ("--table", "a.parquet.gz", "is compressed within"),
+        ("--plot", "a.html", "expected a name that ends in .png"),
+        ("--report", "missing/a.html", "there is no folder"),
+    ],
+)
+def test_names_are_checked_before_the_work(run, flights_csv, tmp_path, option, name, message):
+    status, out, err = run("cpd", flights_csv, *MODES, "--rank", 2, option, tmp_path / name)
+    assert (status, out) == (2, "")
+    assert message in err

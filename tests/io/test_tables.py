@@ -1,0 +1,94 @@
+"""Tables in files, against what pandas writes and reads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gpualto
+from gpualto import Tensor, read_table
+from gpualto.io import DataFileError
+
+FRAME = pd.DataFrame({"carrier": ["UA", "AA", "UA"], "hour": [7, 15, 7], "count": [3.0, 1.5, 2.0]})
+WRITERS = {
+    ".csv": lambda path: FRAME.to_csv(path, index=False),
+    ".csv.gz": lambda path: FRAME.to_csv(path, index=False),
+    ".csv.bz2": lambda path: FRAME.to_csv(path, index=False),
+    ".tsv": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
+    ".tsv.xz": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
+    ".parquet": FRAME.to_parquet,
+    ".CSV": lambda path: FRAME.to_csv(path, index=False),
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_every_suffix_gives_the_same_tensor(tmp_path, suffix):
+    WRITERS[suffix](tmp_path / f"a{suffix}")
+    X = read_table(tmp_path / f"a{suffix}", ["carrier", "hour"], "count")
+    assert X.labels[0].entries == ("AA", "UA")
+    assert X.todense().tolist() == [[0, 1.5], [5, 0]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet"])
+def test_what_is_written_is_read_again(tmp_path, suffix):
+    X = gpualto.datasets.flights()
+    gpualto.write(tmp_path / f"a{suffix}", X)
+    again = read_table(tmp_path / f"a{suffix}", ["carrier", "dest", "hour", "month"], "value")
+    assert again == X
+    assert again.labels == X.labels
+    assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
+
+
+def test_text_is_taken_as_it_stands(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('"a, b",when\n"x\ny",2013-01-05\n"","2013-02-01"\n"NA",2013-02-01\n', encoding="utf-8")
+    X = read_table(path, ["a, b", gpualto.bins.time("when", "month")])
+    assert X.labels[0].entries == ("", "NA", "x\ny")
+    assert X.labels[1].entries == ("2013-01", "2013-02")
+
+
+def test_only_the_columns_that_are_needed_are_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c\nx,1,2\ny,oops,3\n")
+    assert read_table(path, ["a"], "c").values.tolist() == [2, 3]
+    with pytest.raises(DataFileError, match=r"a\.csv: column 'b': expected numbers, got string"):
+        read_table(path, ["a"], "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"a,b\n1,2\n3\n", r"a\.csv: CSV parse error: Expected 2 columns, got 1"),
+        ("a.csv", b"", r"a\.csv: Empty CSV file"),
+        ("a.csv", b"a,b\n", r"a\.csv: the table has no rows"),
+        ("a.csv", b"c,d\n1,2\n", r"a\.csv: column 'a': not in the table, which has c, d"),
+        ("a.csv", b"a,a\n1,2\n", r"a\.csv: column 'a': is there 2 times"),
+        ("a.csv", b"a,b\n,2\n", r"a\.csv: column 'a': rows without a value"),
+        ("a.csv.gz", b"a,b\n1,2\n", r"a\.csv\.gz: damaged \.gz file"),
+        ("a.parquet", b"nothing of the kind", r"a\.parquet: .*magic bytes"),
+        ("a.csv", b"a,b\n\xff,2\n", r"a\.csv: "),
+    ],
+)
+def test_damaged_files_are_named_with_the_reason(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataFileError, match=message):
+        read_table(tmp_path / name, ["a"])
+
+
+def test_names_that_are_no_tables(tmp_path):
+    with pytest.raises(ValueError, match=r"does not end in \.csv, \.tsv \(also compressed\) or \.parquet"):
+        read_table("a.xlsx", ["a"])
+    with pytest.raises(ValueError, match=r"gpualto\.read_table reads tables"):
+        gpualto.read("a.csv")
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "missing.csv", ["a"])
+    with pytest.raises(ValueError, match="columns value, value have to differ"):
+        gpualto.write(tmp_path / "a.csv", Tensor.from_coo([[0]], [1.0], labels={"value": None}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_keeps_types_and_categories(tmp_path):
+    sizes = pd.Categorical(["L", "S"], ["S", "M", "L"], ordered=True)
+    pd.DataFrame({"size": sizes, "v": np.array([1, 2], np.float32)}).to_parquet(tmp_path / "a.parquet")
+    X = read_table(tmp_path / "a.parquet", ["size"], "v")
+    assert X.labels[0].entries == ("S", "M", "L")
+    assert X.dtype == np.float32

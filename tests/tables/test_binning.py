@@ -1,0 +1,146 @@
+"""Bins, against what pandas makes of the same times and numbers."""
+
+import datetime
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualto import Tensor, bins
+
+times = st.lists(
+    st.datetimes(datetime.datetime(1969, 12, 1), datetime.datetime(2031, 2, 3)), min_size=1, max_size=30
+)
+
+
+def one_mode(column, make, *arguments, **options):
+    """Return the labels, and how many rows each has."""
+    X = Tensor.from_dataframe({"a": column}, [make("a", *arguments, **options)])
+    return X.labels[0].entries, X.todense().tolist()
+
+
+class TestTime:
+    @pytest.mark.parametrize(
+        ("by", "label"),
+        [
+            ("year", lambda t: f"{t:%Y}"),
+            ("quarter", lambda t: f"{t.year}-Q{t.quarter}"),
+            ("month", lambda t: f"{t:%Y-%m}"),
+            ("week", lambda t: f"{t.isocalendar().year}-W{t.isocalendar().week:02}"),
+            ("day", lambda t: f"{t:%Y-%m-%d}"),
+            ("hour", lambda t: f"{t:%Y-%m-%d %H}h"),
+        ],
+    )
+    @given(times)
+    def test_spans_stand_in_the_order_of_time(self, by, label, times):
+        series = pd.Series(pd.to_datetime(times))
+        expected = series.map(label).value_counts().sort_index()
+        labels, counts = one_mode(series, bins.time, by)
+        assert labels == tuple(expected.index)
+        assert counts == expected.tolist()
+
+    @pytest.mark.parametrize(
+        ("by", "key", "label"),
+        [
+            ("month of year", lambda t: t.month, lambda t: f"{t:%b}"),
+            ("weekday", lambda t: t.weekday(), lambda t: f"{t:%a}"),
+            ("hour of day", lambda t: t.hour, lambda t: f"{t:%H}h"),
+        ],
+    )
+    @given(times)
+    def test_what_returns_stands_in_the_order_of_the_calendar(self, by, key, label, times):
+        series = pd.Series(pd.to_datetime(times))
+        expected = {label(t): key(t) for t in series}
+        labels, counts = one_mode(series, bins.time, by)
+        assert labels == tuple(sorted(expected, key=expected.get))
+        assert counts == [sum(label(t) == name for t in series) for name in labels]
+
+    def test_zones_are_kept(self):
+        utc = pd.to_datetime(["2013-01-01 03:00", "2013-07-01 03:00"]).tz_localize("UTC")
+        there = utc.tz_convert("America/New_York")
+        assert one_mode(there, bins.time, "hour of day")[0] == ("22h", "23h")
+        assert one_mode(there, bins.time, "day")[0] == ("2012-12-31", "2013-06-30")
+
+    def test_dates_have_days_and_no_hours(self):
+        days = [datetime.date(2013, 1, 5), datetime.date(2012, 2, 29)]
+        assert one_mode(days, bins.time, "day")[0] == ("2012-02-29", "2013-01-05")
+        with pytest.raises(ValueError, match="column 'a': dates have no hour of day"):
+            one_mode(days, bins.time, "hour of day")
+
+    def test_the_name_of_the_mode_says_the_span(self):
+        days = {"when": [datetime.date(2013, 1, 5)]}
+        X = Tensor.from_dataframe(days, [bins.time("when", "month"), bins.time("when", "weekday")])
+        assert [item.name for item in X.labels] == ["when by month", "when by weekday"]
+
+    def test_what_is_no_time_is_refused_with_a_remedy(self):
+        with pytest.raises(ValueError, match=r"column 'a': bins of time .* pandas\.to_datetime\(df\['a'\]\)"):
+            one_mode(["2013-01-05"], bins.time, "day")
+        with pytest.raises(ValueError, match="by: expected one of year, quarter, .*, got 'century'"):
+            bins.time("a", "century")
+
+
+class TestNumber:
+    @given(
+        st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=50),
+        st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=6, unique=True),
+    )
+    def test_every_number_is_in_its_interval(self, numbers, inner):
+        edges = [-np.inf, *sorted(inner), np.inf]
+        labels, counts = one_mode(numbers, bins.number, edges=edges)
+        assert counts == [sum(low <= n < high for n in numbers) for low, high in pairwise(edges)]
+        assert len(labels) == len(edges) - 1
+
+    @given(st.lists(st.integers(-50, 50) | st.floats(-50, 50), min_size=1, max_size=60), st.integers(1, 7))
+    def test_quantiles_are_numbers_of_the_column_and_all_rows_are_in_a_bin(self, numbers, count):
+        numbers = np.array(numbers, float)
+        labels, counts = one_mode(numbers, bins.number, count)
+        assert sum(counts) == len(numbers)
+        assert 1 <= len(labels) <= count
+        edges = [float(end) for label in labels for end in label[1:-1].split(", ")]
+        assert set(edges) <= set(numbers)
+        assert (min(edges), max(edges)) == (numbers.min(), numbers.max())
+
+    def test_distinct_numbers_are_shared_out_evenly(self):
+        assert one_mode(np.arange(100), bins.number, 4) == (
+            ("[0, 25)", "[25, 50)", "[50, 75)", "[75, 99]"),
+            [25, 25, 25, 25],
+        )
+
+    def test_a_number_that_fills_more_than_a_bin_leaves_fewer(self):
+        assert one_mode([0] * 9 + [1, 2], bins.number, 4) == (("[0, 2]",), [11])
+        assert one_mode([3.5], bins.number, 5) == (("[3.5, 3.5]",), [1])
+
+    def test_the_last_edge_belongs_to_the_last_interval_and_empty_ones_are_kept(self):
+        assert one_mode([0, 10, 30], bins.number, edges=[0, 10, 20, 30]) == (
+            ("[0, 10)", "[10, 20)", "[20, 30]"),
+            [1, 1, 1],
+        )
+        assert one_mode([0], bins.number, edges=[0, 1, 2])[1] == [1, 0]
+
+    def test_numbers_outside_the_edges_are_not_dropped(self):
+        message = r"column 'a': values outside the edges 0 to 1: 2, the first, 1.5, in row 1 \(from 0\)"
+        with pytest.raises(ValueError, match=message):
+            one_mode([0.5, 1.5, -3.0], bins.number, edges=[0, 1])
+
+    @pytest.mark.parametrize(
+        ("arguments", "options", "message"),
+        [
+            ((), {}, "count, edges: pass one of them"),
+            ((3,), {"edges": [0, 1]}, "count, edges: pass one of them"),
+            ((0,), {}, "count: expected a number of bins of at least 1, got 0"),
+            ((True,), {}, "count: expected a number of bins"),
+            ((), {"edges": [0]}, "edges: expected two or more increasing numbers"),
+            ((), {"edges": [0, 0]}, "edges: expected two or more increasing numbers"),
+            ((), {"edges": [0, float("nan")]}, "edges: expected two or more increasing numbers"),
+        ],
+    )
+    def test_bins_that_are_none(self, arguments, options, message):
+        with pytest.raises(ValueError, match=message):
+            bins.number("a", *arguments, **options)
+
+    def test_text_has_no_numbers(self):
+        with pytest.raises(ValueError, match="column 'a': expected numbers, got string"):
+            one_mode(["x"], bins.number, 2)
