@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpualto.decomposition.model import CPModel
-from gpualto.decomposition.words import amount, sentences, share
+from gpualto.decomposition.words import amount, components_text, sentences, share
 from gpualto.io.files import replacing
 from gpualto.ops.model_values import model_values
 from gpualto.plot import plot_column, plot_fit
@@ -115,7 +115,7 @@ def _template() -> str:
 
 
 def _summary(model: CPModel) -> str:
-    parts = [f"{model.rank} components of a tensor of {_lengths(model.shape)}"]
+    parts = [f"{components_text(model.rank)} of a tensor of {_lengths(model.shape)}"]
     if model.fit is not None:
         parts.append(f"fit {model.fit:.4f} (1 would be exact)")
     parts += [f"{name} {amount(series[-1])}" for name, series in model.measures.items()]

@@ -130,7 +130,7 @@ def test_a_rank_scan_keeps_its_scale_and_says_what_lies_far_below():
     fit, consistency, match = plot_rank_scan(scan).axes
     assert list(fit.lines[0].get_ydata()) == [0.2, 0.4, 0.5]
     assert consistency.get_ylim()[0] > -50
-    assert [text.get_text() for text in consistency.texts] == ["-4e+05%"]
+    assert [text.get_text() for text in consistency.texts] == ["-400,000%"]
     assert [text.get_text() for text in match.texts] == ["not known"]
     with pytest.raises(ValueError, match=r"scan\.fits: 0 numbers were given for 3 ranks"):
         plot_rank_scan(SimpleNamespace(**{**vars(scan), "fits": ()}))

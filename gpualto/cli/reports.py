@@ -8,6 +8,7 @@ from pathlib import Path
 from gpualto._optional import require
 from gpualto.cli.arguments import check_output
 from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.words import components_text
 from gpualto.tensor import Tensor
 
 
@@ -35,5 +36,7 @@ def write(path: Path | None, model: CPModel, X: Tensor, title: str, options: arg
     from gpualto.report import write_report
 
     details = {"command": options.command_line}
-    write_report(path, model, X, title=f"{title}, {model.rank} components", details=details, top=options.top)
+    write_report(
+        path, model, X, title=f"{title}, {components_text(model.rank)}", details=details, top=options.top
+    )
     print(f"wrote {path}")

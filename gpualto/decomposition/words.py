@@ -39,6 +39,11 @@ def amount(number: float) -> str:
     return f"{number:,.0f}" if 1e3 <= abs(number) < 1e15 else f"{number:.4g}"
 
 
+def components_text(rank: int) -> str:
+    """Return how many components there are, in words."""
+    return f"{rank} component{'s' * (rank != 1)}"
+
+
 def share(weights: Array, component: int) -> str:
     """Return the share of a component of the sum of all weights, by absolute value, in percent."""
     total = float(abs(weights).sum(dtype=np.float64)) or 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gpualto.decomposition.words import amount
 from gpualto.plot.figures import GREY, color_of, new_figure, open_frame
 
 _PANEL_INCHES = (5.2, 1.6)
@@ -89,6 +90,6 @@ def _limit_consistency(axis: Any, ranks: list[int], numbers: list[float]) -> Non
         if number < _LOWEST_CONSISTENCY:
             axis.plot(rank, _LOWEST_CONSISTENCY, marker="v", color=axis.lines[0].get_color(), markersize=5)
             axis.annotate(
-                f"{number:.3g}%", (rank, _LOWEST_CONSISTENCY), (0, 6), textcoords="offset points",
-                ha="center", fontsize=8,
+                f"{amount(number)}%", (rank, _LOWEST_CONSISTENCY), (0, 6), textcoords="offset points",
+                ha="center", fontsize=7,
             )  # fmt: skip
