@@ -40,7 +40,8 @@ def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
         if init == "random":
             factors = [random_factor(generator, length, rank) for length in X.shape]
         elif init == "nvecs":
-            factors = [leading_eigenvectors(X, mode, rank, generator) for mode in range(X.ndim)]
+            on_host = X.to_device("cpu")
+            factors = [leading_eigenvectors(on_host, mode, rank, generator) for mode in range(X.ndim)]
         else:
             raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
         start = CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
@@ -55,7 +56,7 @@ def random_factor(generator: Any, length: int, rank: int) -> Array:
 
 
 def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Array:
-    """Return the leading eigenvectors of the Gram matrix of an unfolding, as columns.
+    """Return the leading eigenvectors of the Gram matrix of an unfolding of a tensor on the CPU, as columns.
 
     Of long modes by Lanczos iterations on the sparse unfolding, which is applied and never squared. Where the
     mode is shorter than the rank, random columns fill up. Signs are chosen so that the largest entry of a

@@ -227,7 +227,10 @@ class CPModel:
         coordinates = as_coordinates(coords)
         check_bounds(coordinates, self.shape)
         xp = array_module(self.factors[0])
-        values = xp.empty(coordinates[0].size, np.result_type(self.weights, *self.factors))
+        values = xp.empty(
+            coordinates[0].size,
+            np.result_type(self.weights.dtype, *(factor.dtype for factor in self.factors)),
+        )
         for block in blocks(values.size, size=max(_BLOCK_ENTRIES // self.rank, 1)):
             rows = self.factors[0][coordinates[0][block]]
             for factor, coordinate in zip(self.factors[1:], coordinates[1:], strict=True):
@@ -280,6 +283,7 @@ class CPModel:
             larger = np.maximum.outer(left.weights, right.weights)
             difference = abs(np.subtract.outer(left.weights, right.weights))
             scores *= 1 - difference / np.where(larger > 0, larger, 1.0)
+        scores = mover_to("cpu")(scores)
         chosen, matched = optimize.linear_sum_assignment(scores, maximize=True)
         permutation = np.empty(other.rank, np.int64)
         permutation[matched] = chosen

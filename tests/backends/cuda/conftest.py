@@ -1,4 +1,5 @@
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -9,7 +10,10 @@ from tests.backends.cuda import standin
 def standin_cupy(monkeypatch):
     """The stand-in, as the module that ``import cupy`` gives."""
     module = standin.make_module()
-    monkeypatch.setitem(sys.modules, "cupy", module)
+    fft = standin.make_fft()
+    parents = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy")}
+    for name, item in {"cupy": module, **parents, "cupyx.scipy.fft": fft}.items():
+        monkeypatch.setitem(sys.modules, name, item)
     standin.counts.clear()
     return module
 

@@ -13,18 +13,19 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import scipy.fft
 
 from tests.gpuhost.build import compile_kernels
 
 FUNCTIONS = """
-    abs add arange argsort ascontiguousarray asarray array bincount broadcast_to concatenate copyto cumsum
+    abs add arange argsort ascontiguousarray asarray array bincount broadcast_to concatenate copyto cumsum diag
     divide einsum empty empty_like equal eye flatnonzero full
     isfinite isnan matmul maximum minimum multiply ones ones_like outer sign sqrt square repeat stack subtract sum tile where zeros
     zeros_like
 """.split()  # noqa: SIM905
 METHODS = """
     all any argmax argsort astype copy cumsum diagonal dot max min nonzero ravel repeat reshape searchsorted sum
-    transpose view
+    trace transpose view
 """.split()  # noqa: SIM905
 PROTOCOL = {
     *FUNCTIONS,
@@ -38,6 +39,8 @@ PROTOCOL = {
     "diag",
     "dot",
     "hstack",
+    "moveaxis",
+    "tensordot",
 }
 
 counts: Counter[str] = Counter()
@@ -153,7 +156,7 @@ def wrap(result: Any) -> Any:
         counts["arrays"] += 1
         return ndarray(np.asarray(result))
     if isinstance(result, (tuple, list)):
-        return type(result)(map(wrap, result))
+        return tuple(map(wrap, result))
     return result
 
 
@@ -294,13 +297,25 @@ class Generator:
         return wrap(self._host.integers(low, high, size))
 
 
-def asarray(array: Any, dtype: Any = None) -> ndarray:
+def asarray(array: Any, dtype: Any = None, order: str | None = None) -> ndarray:
     """Return an array on the device; NumPy arrays are copied to it."""
     if hasattr(array, "__cuda_array_interface__") and not isinstance(array, ndarray):  # shares the memory
         return ndarray(np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__)))
     if isinstance(array, ndarray):
-        return array if dtype in (None, array.dtype) else array.astype(dtype)
-    return wrap(np.array(array, dtype))
+        return (
+            array
+            if dtype in (None, array.dtype) and order is None
+            else array.astype(dtype, order=order or "K")
+        )
+    return wrap(np.array(array, dtype, order=order or "K"))
+
+
+def make_fft() -> ModuleType:
+    """Return the module that takes the place of ``cupyx.scipy.fft``."""
+    module = ModuleType("cupyx.scipy.fft")
+    for name in ("dct", "idct"):
+        setattr(module, name, _function(getattr(scipy.fft, name)))
+    return module
 
 
 def make_module() -> ModuleType:
@@ -325,7 +340,12 @@ def make_module() -> ModuleType:
             memory=SimpleNamespace(OutOfMemoryError=MemoryError),
             runtime=SimpleNamespace(driverGetVersion=lambda: 0, getDeviceProperties=lambda _: PROPERTIES),
         ),
-        linalg=SimpleNamespace(norm=_function(np.linalg.norm), solve=_function(np.linalg.solve)),
+        linalg=SimpleNamespace(
+            **{
+                name: _function(getattr(np.linalg, name))
+                for name in ("norm", "eigh", "pinv", "qr", "solve", "svd")
+            }
+        ),
         random=SimpleNamespace(default_rng=Generator),
         RawKernel=RawKernel,
         get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None),
