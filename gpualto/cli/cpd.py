@@ -21,6 +21,7 @@ from gpualto.cli.fitting import METHODS, FitInterruptedError, describe, fit
 from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.model import CPModel
 from gpualto.io.files import stem
+from gpualto.plot import plot_components
 from gpualto.profiling import profiled
 
 
@@ -97,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         model.save(options.output)
     print(describe(model, options.output))
-    pictures.draw(model, options.plot)
+    pictures.draw(plot_components, model, options.plot)
     tables.write(model, options.table)
     reports.write(options.report, model, X, stem(options.file), options)
     if options.profile:

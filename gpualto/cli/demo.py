@@ -9,6 +9,7 @@ from gpualto.cli import pictures, reports
 from gpualto.cli.arguments import Commands, add_command, natural, positive
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import describe, fit
+from gpualto.plot import plot_components
 
 
 def add_to(commands: Commands) -> None:
@@ -38,6 +39,6 @@ def run(options: argparse.Namespace) -> int:
     print(describe(model))
     print("Each component pairs carriers, destinations, hours and months that go together:\n")
     print(format_components(model, options.top))
-    pictures.draw(model, options.plot)
+    pictures.draw(plot_components, model, options.plot)
     reports.write(options.report, model, X, "Flights out of New York in 2013", options)
     return 0

@@ -1,23 +1,24 @@
-"""The picture of a model, as a file."""
+"""Pictures, as files."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from gpualto._optional import require
 from gpualto.cli.arguments import check_output
-from gpualto.decomposition.model import CPModel
 from gpualto.io.files import replacing
+
+T = TypeVar("T")
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_option(parser: argparse.ArgumentParser, what: str = "the components") -> None:
     """Add ``--plot``."""
-    parser.add_argument(
-        "--plot", type=Path, metavar="PICTURE", help="draw the components: .png, .svg or .pdf"
-    )
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help=f"draw {what}: .png, .svg or .pdf")
 
 
 def check(path: Path | None) -> None:
@@ -27,13 +28,11 @@ def check(path: Path | None) -> None:
         check_output(path, _SUFFIXES)
 
 
-def draw(model: CPModel, path: Path | None) -> None:
-    """Write the picture, whole or not at all, and say so."""
+def draw(plot: Callable[[T], Any], what: T, path: Path | None) -> None:
+    """Write the picture that a function draws, whole or not at all, and say so."""
     if path is None:
         return
-    from gpualto.plot import plot_components
-
-    figure = plot_components(model)
+    figure = plot(what)
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower())
     print(f"wrote {path}")

@@ -45,7 +45,10 @@ def test_the_demo_shows_each_component_by_its_labels(run):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], *([c, "--help"] for c in ("cpd", "info", "check", "convert", "demo", "formats", "warmup"))],
+    [
+        ["--help"],
+        *([c, "--help"] for c in ("cpd", "ranks", "info", "check", "convert", "demo", "formats", "warmup")),
+    ],
 )
 def test_help_has_examples(run, capsys, arguments):
     with pytest.raises(SystemExit) as stop:

@@ -112,3 +112,12 @@ def test_names_are_checked_before_the_work(run, flights_csv, tmp_path, option, n
     status, out, err = run("cpd", flights_csv, *MODES, "--rank", 2, option, tmp_path / name)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_ranks_are_compared(run, flights_csv, tmp_path):
+    options = ("--ranks", 1, 2, "--restarts", 1, "--method", "nn", "--plot", tmp_path / "a.svg")
+    status, out, err = run("ranks", flights_csv, *MODES, *options)
+    assert (status, err) == (0, "")
+    rows = [line.split() for line in out.splitlines() if line.strip()[:2] in ("1 ", "2 ")]
+    assert [float(row[1]) for row in rows] == pytest.approx([0.105, 0.157], abs=2e-3)
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")

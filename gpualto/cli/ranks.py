@@ -1,0 +1,53 @@
+"""``gpualto ranks``: how many components a file has."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpualto.cli import pictures
+from gpualto.cli.arguments import Commands, add_command, natural, positive
+from gpualto.cli.fitting import METHODS
+from gpualto.cli.inputs import add_input, read_input
+from gpualto.decomposition.rank_scan import rank_scan
+from gpualto.plot import plot_rank_scan
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "ranks",
+        "fit models of several ranks, and show what speaks for each",
+        "  gpualto ranks flights.tns\n"
+        "  gpualto ranks flights.csv --modes carrier,dest,hour --ranks 4 6 8 --plot ranks.png\n\n"
+        "The fit only rises. The split-half match says how well components are found again in each half\n"
+        "of the data; core consistency, near 100 %, that they stand for themselves.",
+    )
+    add_input(parser)
+    parser.add_argument(
+        "--ranks", type=positive, nargs="+", default=[1, 2, 3, 4, 5, 6], metavar="R", help="default: 1 to 6"
+    )
+    parser.add_argument("--method", choices=tuple(METHODS), default="als", help="as in gpualto cpd")
+    parser.add_argument("--splits", type=natural, default=1, help="random halves (default: 1; 0: none)")
+    parser.add_argument("--restarts", type=positive, default=3, help="random starts of each fit (default: 3)")
+    parser.add_argument("--seed", type=natural, default=0, help="seed of starts and halves (default: 0)")
+    pictures.add_option(parser, "the three against the rank")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    pictures.check(options.plot)
+    X = read_input(options)
+    print(X)
+    scan = rank_scan(
+        X,
+        options.ranks,
+        method=METHODS[options.method],
+        n_splits=options.splits,
+        n_restarts=options.restarts,
+        random_state=options.seed,
+    )
+    print(f"\n{scan}")
+    pictures.draw(plot_rank_scan, scan, options.plot)
+    return 0
