@@ -387,7 +387,7 @@ class TestErrors:
             ),
             (["cpd", FLIGHTS, "--rank", "2", "--init", "missing.npz"], "missing.npz: No such file"),
             (["cpd", FLIGHTS, "--rank", "2", "--fixed", "0"], "--fixed: [0] need factors to stay at"),
-            (["convert", FLIGHTS, "out.csv"], "out.csv: expected a name that ends in .tns or .npz"),
+            (["convert", FLIGHTS, "out.xlsx"], "out.xlsx: expected a name that ends in .tns or .npz or .csv"),
             (["info", "."], "does not end in .tns"),
             (["check", "x.csv"], "does not end in .tns"),
         ],

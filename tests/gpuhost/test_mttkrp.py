@@ -248,8 +248,8 @@ def test_deterministic_is_the_same_bits_whatever_the_schedule(dtype):
 def test_offsets_beyond_32_bits(mode, strategy):
     problem = LargeProblem(300, 160, np.float32)
     if strategy == "staged" and mode == 0:  # a segment of one row each: the rows between would not fit
-        problem.X = problem.X._select(problem.X.coords[0] == problem.touched[-1])
-        problem.small = problem.small._select(problem.small.coords[0] == 59)
+        problem.X = problem.X.select(problem.X.coords[0] == problem.touched[-1])
+        problem.small = problem.small.select(problem.small.coords[0] == 59)
     problem.check(RUNS[strategy](kernels_for(problem), problem, mode), mode)
 
 

@@ -282,7 +282,7 @@ class TestWriting:
         write(tmp_path / "x.tns", X)
         assert_tensors_equal(read(tmp_path / "x.tns"), X)
 
-    @pytest.mark.parametrize("name", ["x.csv", "x", "x.gz", "x.tns.zip"])
+    @pytest.mark.parametrize("name", ["x.xlsx", "x", "x.gz", "x.tns.zip"])
     def test_other_suffixes_are_refused(self, tmp_path, name):
         with pytest.raises(ValueError, match=r"does not end in \.tns"):
             write(tmp_path / name, random_tensor(0, (2, 2), 2))
