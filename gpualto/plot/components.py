@@ -18,6 +18,7 @@ _SHORT_MODE = 24
 _CELL_INCHES = (2.9, 0.72)
 _MARGIN_INCHES = (0.8, 0.5)
 _POINTS = 8
+_LABEL_GAP = 0.05
 _LONGEST_LABEL = 14
 _LONGEST_TITLE = 30
 
@@ -38,7 +39,7 @@ class _Cell:
     @property
     def is_upright(self) -> bool:
         """Whether the labels are too wide to stand side by side."""
-        return letters_inches(self.texts, _POINTS) > _CELL_INCHES[0] / max(len(self.texts), 1)
+        return letters_inches(self.texts, _POINTS) > 0.85 * _CELL_INCHES[0] / max(len(self.texts), 1)
 
     @property
     def label_inches(self) -> float:
@@ -130,8 +131,11 @@ def plot_column(model: CPModel, component: int, mode: int, top: int = 10) -> Any
             raise ValueError(f"{name}: expected a number from 0 to {count - 1}, got {number!r}")
     model = _drawable(model, top)
     cell = _cell(model, mode, component, top)
-    figure = new_figure("plot_column", _CELL_INCHES[0] + 0.2, 2 * _CELL_INCHES[1] + cell.label_inches)
-    axis = figure.subplots()
+    # The room for labels is known: finding it would take half of the time, which a page of columns feels.
+    height = 1.6 * _CELL_INCHES[1] + cell.label_inches
+    figure = new_figure("plot_column", _CELL_INCHES[0], height, layout="none")
+    bottom = (cell.label_inches + _LABEL_GAP) / height
+    axis = figure.add_axes((0.05, bottom, 0.9, 0.99 - bottom))
     _draw(axis, cell, color_of(mode))
     _label(axis, cell)
     return figure

@@ -18,8 +18,8 @@ _ELLIPSIS = "…"
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
-def new_figure(purpose: str, width: float, height: float) -> Any:
-    """Return an empty figure of a size in inches; `purpose` is who asks.
+def new_figure(purpose: str, width: float, height: float, layout: str = "constrained") -> Any:
+    """Return an empty figure of a size in inches; `purpose` is who asks, `layout` what finds room for texts.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def new_figure(purpose: str, width: float, height: float) -> Any:
         If matplotlib is not installed.
     """
     figure_class = require("matplotlib.figure", "plot", purpose).Figure
-    return figure_class(figsize=(width, height), layout="constrained", dpi=110)
+    return figure_class(figsize=(width, height), layout=layout, dpi=110)
 
 
 def color_of(number: int) -> str:
