@@ -34,6 +34,7 @@ from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
 
 if TYPE_CHECKING:
+    from gpualto.tables.columns import Missing
     from gpualto.tables.dataframes import Aggregate, Modes
 
 Duplicates = Literal["sum", "error"]
@@ -187,7 +188,13 @@ class Tensor(TensorMethods):
 
     @classmethod
     def from_dataframe(
-        cls, df: Any, modes: Modes, value: str | None = None, *, aggregate: Aggregate = "sum"
+        cls,
+        df: Any,
+        modes: Modes,
+        value: str | None = None,
+        *,
+        aggregate: Aggregate = "sum",
+        missing: Missing = "error",
     ) -> Self:
         """Make a tensor with labels from the rows of a table: a mode for each of some columns.
 
@@ -206,14 +213,16 @@ class Tensor(TensorMethods):
             A numeric column; by default rows are counted. float32 is kept, the rest becomes float64.
         aggregate : {"sum", "count", "mean", "min", "max"}
             What to do with rows of equal coordinates. Sums of zero are stored.
+        missing : {"error", "drop"}
+            What to do with rows that have no value (None, NaN or NaT) in a column that is used.
 
         Raises
         ------
         TypeError
             If `df` is no table, or `modes` no sequence of columns.
         ValueError
-            If the table has no rows, a column is missing or has rows without a value (None, NaN or NaT), the
-            values are not numbers, or one is an integer beyond 2**53.
+            If the table has no rows, a column is not there or has rows without a value, the values are not
+            numbers, or one is an integer beyond 2**53.
         MissingPackageError
             If pyarrow is not installed.
 
@@ -228,7 +237,7 @@ class Tensor(TensorMethods):
         """
         from gpualto.tables.dataframes import entries_of
 
-        entries = entries_of(df, modes, value, aggregate)
+        entries = entries_of(df, modes, value, aggregate, missing)
         return cls.from_coo(entries.coords, entries.values, entries.shape, labels=entries.labels)
 
     def to_table(self, value: str = "value") -> dict[str, Array]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import get_args
+from typing import Any, get_args
+
+import numpy as np
 
 from gpualto.cli import arguments
-from gpualto.io import read, read_table
-from gpualto.io.tables import column_names, is_table
+from gpualto.io import read
+from gpualto.io.tables import column_names, is_table, read_columns, tensor_of
 from gpualto.tables import binning
 from gpualto.tables.binning import Bins
-from gpualto.tables.dataframes import Aggregate
+from gpualto.tables.columns import Missing, rows_without_value
+from gpualto.tables.dataframes import Aggregate, as_bins, names_of
 from gpualto.tensor import Tensor
 
 TABLE_HELP = """\
@@ -19,6 +22,7 @@ A table (.csv, .tsv, also compressed, or .parquet) needs --modes. A column there
   when:hour-of-day          month-of-year, weekday or hour-of-day
   delay:5                   five intervals with about equal numbers of rows
   delay:-inf/0/15/inf       intervals between edges
+  month=when:month          the mode is called month
 """
 
 
@@ -30,6 +34,9 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--value", metavar="COLUMN", help="column of values (default: rows are counted)")
     parser.add_argument(
         "--aggregate", choices=get_args(Aggregate), help="what to do with rows of equal modes (default: sum)"
+    )
+    parser.add_argument(
+        "--drop-missing", action="store_true", default=None, help="leave out rows without a value in a column"
     )
 
 
@@ -53,7 +60,20 @@ def read_input(options: argparse.Namespace) -> Tensor:
             f"by --modes A,B --value C; it has {', '.join(columns)}"
         )
     modes = [as_mode(text, columns) for text in options.modes.split(",")]
-    return read_table(options.file, modes, options.value, options.aggregate or "sum")
+    table = read_columns(options.file, names_of(as_bins(modes), options.value))
+    if options.drop_missing:
+        _say_what_is_left_out(table)
+    missing: Missing = "drop" if options.drop_missing else "error"
+    try:
+        return tensor_of(options.file, table, modes, options.value, options.aggregate or "sum", missing)
+    except ValueError as error:
+        raise ValueError(str(error).replace('missing="drop"', "--drop-missing")) from None
+
+
+def _say_what_is_left_out(table: Any) -> None:
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    count = int(np.count_nonzero(rows_without_value(columns)))
+    print(f"left out {count:,} of {table.num_rows:,} rows, which have no value in one of the columns")
 
 
 def as_mode(text: str, columns: list[str]) -> str | Bins:
@@ -62,21 +82,26 @@ def as_mode(text: str, columns: list[str]) -> str | Bins:
     Examples
     --------
     >>> as_mode("when:hour-of-day", ["when"])
-    TimeBins(column='when', by='hour of day')
+    TimeBins(column='when', name='when by hour of day', by='hour of day')
     >>> as_mode("delay:0/15/60", ["delay"])
-    EdgeBins(column='delay', edges=(0.0, 15.0, 60.0))
+    EdgeBins(column='delay', name='delay', edges=(0.0, 15.0, 60.0))
+    >>> as_mode("month=when:month", ["when"]).name
+    'month'
     >>> as_mode("a:b", ["a:b"])
     'a:b'
     """
-    column, colon, bins = text.rpartition(":")
-    if text in columns or not colon:
+    if text in columns or ":" not in text:
         return text
+    column, _, bins = text.rpartition(":")
+    name = None
+    if column not in columns and "=" in column:
+        name, _, column = column.partition("=")
     if bins.isdecimal():
-        return binning.number(column, int(bins))
+        return binning.number(column, int(bins), name=name)
     if "/" in bins:
-        return binning.number(column, edges=_edges(bins, text))
+        return binning.number(column, edges=_edges(bins, text), name=name)
     try:
-        return binning.time(column, bins.replace("-", " "))
+        return binning.time(column, bins.replace("-", " "), name=name)
     except ValueError:
         raise ValueError(
             f"--modes: there are no bins {bins!r} as in {text!r}; known are year, month, hour-of-day and the "
@@ -92,9 +117,9 @@ def _edges(bins: str, text: str) -> list[float]:
 
 
 def _refuse_table_options(options: argparse.Namespace) -> None:
-    for option in ("modes", "value", "aggregate"):
+    for option in ("modes", "value", "aggregate", "drop_missing"):
         if getattr(options, option) is not None:
             raise ValueError(
-                f"--{option}: is for tables (.csv, .tsv, .parquet), and {options.file} is none: it has modes "
-                "of its own"
+                f"--{option.replace('_', '-')}: is for tables (.csv, .tsv, .parquet), and {options.file} is "
+                "none: it has modes of its own"
             )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from gpualto._arrays import array_module, as_mode
+from gpualto._arrays import LARGEST_EXACT_INTEGER, array_module, as_mode, mover_to
 from gpualto.decomposition.als import cp_als
 from gpualto.decomposition.initial import as_generator
 from gpualto.decomposition.model import CPModel
@@ -59,7 +59,7 @@ def rank_scan(
     *,
     method: Fit = cp_als,
     n_splits: int = 1,
-    split_mode: int | None = None,
+    split: int | Literal["counts"] | None = None,
     n_restarts: int = 3,
     random_state: Any = None,
     progress: bool = True,
@@ -77,10 +77,11 @@ def rank_scan(
     method : callable
         `cp_als`, `cp_nn`, `cp_apr`, `cp_complete` or `cp_opt`.
     n_splits : int
-        How often the indices of a mode are split into random halves; 0 leaves the match out. The two models
-        of a split are compared in all other modes.
-    split_mode : int, optional
-        The mode that is split, by default the longest.
+        How often the data are split into random halves; 0 leaves the match out.
+    split : int or "counts", optional
+        What is split: the indices of a mode, and the two models are compared in all other modes; or the
+        counts, each event by itself, which leaves two independent tensors of the same expectation. By
+        default the counts, where all values are counts, else the longest mode.
     n_restarts : int
         Random starts of every fit.
     random_state : int, Generator or RandomState, optional
@@ -97,7 +98,8 @@ def rank_scan(
     Raises
     ------
     ValueError
-        If there are no ranks, one is not positive, or the mode to be split has a single index.
+        If there are no ranks, one is not positive, the mode to be split has a single index, or the values to
+        be split are not counts.
 
     References
     ----------
@@ -116,10 +118,8 @@ def rank_scan(
         raise ValueError("ranks: there are none")
     for rank in ranks:
         check_positive("ranks", rank)
-    mode = as_mode(split_mode, X.ndim) if split_mode is not None else int(np.argmax(X.shape))
-    if n_splits and (X.shape[mode] < 2 or X.ndim < 2):
-        raise ValueError(f"split_mode: mode {mode} of {X.shape[mode]} indices cannot be halved")
     generator = as_generator(random_state)
+    mode = _what_to_split(X, split) if n_splits else None
     halves = [_halves(X, mode, generator) for _ in range(n_splits)]
 
     def fit(part: Tensor, rank: int) -> CPModel:
@@ -178,17 +178,40 @@ def core_consistency(X: Tensor, model: CPModel) -> float:
     return 100 * (1 - float(xp.square(core).sum()) / rank)
 
 
-def _halves(X: Tensor, mode: int, generator: Any) -> tuple[Tensor, Tensor]:
-    """Return two tensors that share out the indices of a mode at random."""
+def _what_to_split(X: Tensor, split: int | str | None) -> int | None:
+    """Return the mode whose indices are split, or None where counts are."""
+    values = X.values
+    are_counts = bool(
+        ((values >= 0) & (values <= LARGEST_EXACT_INTEGER) & (values == np.floor(values))).all()
+    )
+    if split == "counts" and not are_counts:
+        raise ValueError("split: the values are not all counts; split a mode instead")
+    if split == "counts" or (split is None and are_counts):
+        return None
+    if isinstance(split, str):
+        raise ValueError(f'split: expected a mode or "counts", got {split!r}')
+    mode = int(np.argmax(X.shape)) if split is None else as_mode(split, X.ndim)
+    if X.shape[mode] < 2 or X.ndim < 2:
+        raise ValueError(f"split: mode {mode} of {X.shape[mode]} indices cannot be halved")
+    return mode
+
+
+def _halves(X: Tensor, mode: int | None, generator: Any) -> tuple[Tensor, Tensor]:
+    """Return two tensors that share out the indices of a mode, or the counts, at random."""
+    xp = array_module(X.values)
+    if mode is None:
+        counts = mover_to("cpu")(X.values).astype(np.int64)
+        first = xp.asarray(generator.binomial(counts, 0.5).astype(X.dtype))
+        return X.with_values(first).prune(), X.with_values(X.values - first).prune()
     order = generator.permutation(X.shape[mode])
     is_first = np.zeros(X.shape[mode], bool)
     is_first[order[: len(order) // 2]] = True
-    chosen = array_module(X.values).asarray(is_first)[X.coords[mode]]
+    chosen = xp.asarray(is_first)[X.coords[mode]]
     return X.select(chosen), X.select(~chosen)
 
 
-def _match(one: CPModel, other: CPModel, split_mode: int) -> float:
-    """Return the factor match score of two models in all modes but one."""
+def _match(one: CPModel, other: CPModel, split_mode: int | None) -> float:
+    """Return the factor match score of two models in all modes but one that was split."""
     kept = [mode for mode in range(one.ndim) if mode != split_mode]
     left, right = (CPModel(m.weights, tuple(m.factors[mode] for mode in kept)) for m in (one, other))
     return left.score(right, weight_penalty=False)[0]

@@ -9,8 +9,8 @@ from typing import Any
 
 from gpualto._arrays import Array
 from gpualto.io.files import DataFileError, StrPath, read_bytes, replacing, split_suffix
-from gpualto.tables.columns import check_names, pyarrow
-from gpualto.tables.dataframes import Aggregate, Modes, as_bins
+from gpualto.tables.columns import Missing, check_names, pyarrow
+from gpualto.tables.dataframes import Aggregate, Modes, as_bins, names_of
 from gpualto.tensor import Tensor
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -31,7 +31,14 @@ def is_table(path: Path) -> bool:
     return suffix in _DELIMITERS or (suffix == ".parquet" and not compression)
 
 
-def read_table(path: StrPath, modes: Modes, value: str | None = None, aggregate: Aggregate = "sum") -> Tensor:
+def read_table(
+    path: StrPath,
+    modes: Modes,
+    value: str | None = None,
+    *,
+    aggregate: Aggregate = "sum",
+    missing: Missing = "error",
+) -> Tensor:
     r"""Read a tensor with labels from a table in a file, by suffix.
 
     ``.csv`` and ``.tsv``, which begin with the names of the columns (also ``.gz``, ``.bz2``, ``.xz``), and
@@ -46,6 +53,8 @@ def read_table(path: StrPath, modes: Modes, value: str | None = None, aggregate:
         A numeric column; by default rows are counted.
     aggregate : {"sum", "count", "mean", "min", "max"}
         What to do with rows of equal coordinates.
+    missing : {"error", "drop"}
+        What to do with rows that have no value in a column that is used.
 
     Raises
     ------
@@ -74,10 +83,16 @@ def read_table(path: StrPath, modes: Modes, value: str | None = None, aggregate:
     path = Path(path)
     if not is_table(path):
         raise ValueError(f"path: {str(path)!r} does not end in .csv, .tsv (also compressed) or .parquet")
-    names = [item.column for item in as_bins(modes)] + ([] if value is None else [value])
-    columns = _read_columns(path, names)
+    columns = read_columns(path, names_of(as_bins(modes), value))
+    return tensor_of(path, columns, modes, value, aggregate, missing)
+
+
+def tensor_of(
+    path: Path, columns: Any, modes: Modes, value: str | None, aggregate: Aggregate, missing: Missing
+) -> Tensor:
+    """Return the tensor of the columns that a file had; errors name the file."""
     try:
-        return Tensor.from_dataframe(columns, modes, value, aggregate=aggregate)
+        return Tensor.from_dataframe(columns, modes, value, aggregate=aggregate, missing=missing)
     except ValueError as error:
         raise DataFileError(f"{path}: {str(error).removeprefix('df: ')}") from None
 
@@ -103,7 +118,8 @@ def write_table(path: Path, columns: Mapping[str, Array]) -> None:
             csv.write_csv(table, file, csv.WriteOptions(delimiter=_DELIMITERS[suffix]))
 
 
-def _read_columns(path: Path, names: Sequence[str]) -> Any:
+def read_columns(path: Path, names: Sequence[str]) -> Any:
+    """Return some columns of a file as an Arrow table."""
     wanted = list(dict.fromkeys(names))
     with _errors_of(path):
         if split_suffix(path)[0] == ".parquet":

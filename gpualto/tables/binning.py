@@ -59,12 +59,8 @@ class TimeBins:
     """Dates or timestamps by a span of time; made by `time`."""
 
     column: str
+    name: str
     by: str
-
-    @property
-    def name(self) -> str:
-        """Name of the mode, such as "when by month"."""
-        return f"{self.column} by {self.by}"
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels, in the order of time, of the spans that occur."""
@@ -81,12 +77,8 @@ class QuantileBins:
     """Numbers by intervals with about as many rows each; made by `number`."""
 
     column: str
+    name: str
     count: int
-
-    @property
-    def name(self) -> str:
-        """Name of the mode, which is that of the column."""
-        return self.column
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels of the intervals between quantiles."""
@@ -103,12 +95,8 @@ class EdgeBins:
     """Numbers by intervals between given edges; made by `number`."""
 
     column: str
+    name: str
     edges: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the mode, which is that of the column."""
-        return self.column
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels of all the intervals, those without a row too."""
@@ -124,11 +112,11 @@ class EdgeBins:
         return Coded(_intervals(numbers, edges), _interval_labels(edges))
 
 
-def time(column: str, by: str) -> TimeBins:
+def time(column: str, by: str, *, name: str | None = None) -> TimeBins:
     """Return bins of the dates or timestamps of a column.
 
-    The mode has an index for each span that occurs, in the order of time, and is called ``"when by month"``.
-    Timestamps with a time zone are taken in their zone.
+    The mode has an index for each span that occurs, in the order of time. Timestamps with a time zone are
+    taken in their zone.
 
     Parameters
     ----------
@@ -137,6 +125,8 @@ def time(column: str, by: str) -> TimeBins:
         A span of time: "year" (2013), "quarter" (2013-Q1), "month" (2013-01), "week" (2013-W01, of ISO 8601,
         from Monday), "day" (2013-01-05), "hour" (2013-01-05 07h). Or what returns: "month of year" (Jan),
         "weekday" (Mon), "hour of day" (07h).
+    name : str, optional
+        Name of the mode, by default such as "when by month".
 
     Raises
     ------
@@ -154,11 +144,15 @@ def time(column: str, by: str) -> TimeBins:
     """
     if by not in _PERIODS and by not in _CYCLES:
         raise ValueError(f"by: expected one of {', '.join([*_PERIODS, *_CYCLES])}, got {by!r}")
-    return TimeBins(column, by)
+    return TimeBins(column, name or f"{column} by {by}", by)
 
 
 def number(
-    column: str, count: int | None = None, *, edges: Sequence[float] | None = None
+    column: str,
+    count: int | None = None,
+    *,
+    edges: Sequence[float] | None = None,
+    name: str | None = None,
 ) -> QuantileBins | EdgeBins:
     """Return bins of the numbers of a column: so many with about equal numbers of rows, or between edges.
 
@@ -172,6 +166,8 @@ def number(
         fewer bins where a value fills more than one.
     edges : sequence of float, optional
         Ends of the bins, increasing. Values outside are an error: begin with ``-inf``, end with ``inf``.
+    name : str, optional
+        Name of the mode, by default that of the column.
 
     Raises
     ------
@@ -190,10 +186,10 @@ def number(
     if (count is None) == (edges is None):
         raise ValueError("count, edges: pass one of them, the number of bins or their ends")
     if edges is not None:
-        return EdgeBins(column, _checked(edges))
+        return EdgeBins(column, name or column, _checked(edges))
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
         raise ValueError(f"count: expected a number of bins of at least 1, got {count!r}")
-    return QuantileBins(column, int(count))
+    return QuantileBins(column, name or column, int(count))
 
 
 def _checked(edges: Sequence[float]) -> tuple[float, ...]:

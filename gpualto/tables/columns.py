@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,15 +22,20 @@ def pyarrow(module: str = "pyarrow") -> Any:
     return require(module, "cpu", "a table")
 
 
-def columns_of(df: Table, names: Sequence[str]) -> dict[str, Column]:
-    """Return some columns of a table.
+Missing = Literal["error", "drop"]
+"""What becomes of rows without a value."""
+
+
+def columns_of(df: Table, names: Sequence[str], missing: Missing = "error") -> dict[str, Column]:
+    """Return some columns of a table, of the rows that have a value in all of them.
 
     Raises
     ------
     TypeError
         If it is no table.
     ValueError
-        If a column is missing, there twice, cannot be converted or has nulls, or if there are no rows.
+        If a column is not there, there twice, cannot be converted or has rows without a value that are not
+        to be dropped, or if there are no rows.
     """
     pa = pyarrow()
     wanted = list(dict.fromkeys(names))
@@ -45,7 +50,20 @@ def columns_of(df: Table, names: Sequence[str]) -> dict[str, Column]:
         ) from None
     if table.num_rows == 0:
         raise ValueError("df: the table has no rows, and so no labels")
-    return {name: _without_nulls(_plain(table.column(name)), name) for name in wanted}
+    columns = {name: _plain(table.column(name)) for name in wanted}
+    if missing == "error":
+        for name, column in columns.items():
+            _check_values(column, name)
+        return columns
+    complete = ~rows_without_value(columns)
+    if not complete.any():
+        raise ValueError(f"df: every row is without a value in one of the columns {', '.join(wanted)}")
+    return {name: column.filter(pa.array(complete)) for name, column in columns.items()}
+
+
+def rows_without_value(columns: Mapping[str, Column]) -> Array:
+    """Return which rows have no value (None, NaN or NaT) in one of some columns."""
+    return np.any([_is_null(column) for column in columns.values()], axis=0)
 
 
 def as_numbers(column: Column, name: str) -> Array:
@@ -119,12 +137,15 @@ def _plain_array(array: Any) -> Any:
     return array.cast(target[name]) if name in target else array
 
 
-def _without_nulls(column: Column, name: str) -> Column:
-    is_null = pyarrow("pyarrow.compute").is_null(column, nan_is_null=True).to_numpy()
+def _is_null(column: Column) -> Array:
+    return pyarrow("pyarrow.compute").is_null(column, nan_is_null=True).to_numpy()
+
+
+def _check_values(column: Column, name: str) -> None:
+    is_null = _is_null(column)
     count = int(np.count_nonzero(is_null))
     if count:
         raise ValueError(
             f"column {name!r}: rows without a value (None, NaN or NaT): {count}, the first "
-            f"{row_text(int(is_null.argmax()))}; leave them out: df.dropna(subset=[{name!r}])"
+            f'{row_text(int(is_null.argmax()))}; missing="drop" leaves them out'
         )
-    return column

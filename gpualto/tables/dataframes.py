@@ -12,7 +12,7 @@ from gpualto._arrays import Array, Coordinates
 from gpualto.labels import ModeLabels
 from gpualto.tables.binning import Bins
 from gpualto.tables.categories import Categories
-from gpualto.tables.columns import Table, as_numbers, columns_of, pyarrow
+from gpualto.tables.columns import Missing, Table, as_numbers, columns_of, pyarrow
 
 Aggregate = Literal["sum", "count", "mean", "min", "max"]
 """What becomes of rows of equal coordinates."""
@@ -31,16 +31,25 @@ class Entries:
     labels: tuple[ModeLabels, ...]
 
 
-def entries_of(df: Table, modes: Modes, value: str | None, aggregate: Aggregate) -> Entries:
+def entries_of(
+    df: Table, modes: Modes, value: str | None, aggregate: Aggregate, missing: Missing = "error"
+) -> Entries:
     """Return the entries of the tensor that a table holds; see `Tensor.from_dataframe`."""
     bins = as_bins(modes)
     _check_aggregate(aggregate, value)
-    columns = columns_of(df, [item.column for item in bins] + ([] if value is None else [value]))
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing: expected one of {', '.join(get_args(Missing))}, got {missing!r}")
+    columns = columns_of(df, names_of(bins, value), missing)
     coded = [item.encode(columns[item.column]) for item in bins]
     values = None if value is None else as_numbers(columns[value], value)
     coords, merged = _aggregate([mode.codes for mode in coded], values, aggregate)
     labels = tuple(ModeLabels(item.name, mode.entries) for item, mode in zip(bins, coded, strict=True))
     return Entries(coords, merged, tuple(len(mode.entries) for mode in coded), labels)
+
+
+def names_of(bins: Sequence[Bins], value: str | None) -> list[str]:
+    """Return the names of the columns that are needed."""
+    return [item.column for item in bins] + ([] if value is None else [value])
 
 
 def as_bins(modes: Modes) -> list[Bins]:

@@ -72,6 +72,22 @@ def test_bins_by_name(run, tmp_path):
     assert "3 nonzeros" in run("formats", path, "--modes", "delay:2,a:b")[1]
 
 
+def test_rows_without_a_value_are_left_out_on_request(run, tmp_path):
+    path = tmp_path / "rides.csv"
+    path.write_text("from,to,when\nA,B,2024-01-01 07:00\nA,,2024-01-01 08:00\nB,A,\nB,A,2024-02-01 09:00\n")
+    modes = ("--modes", "from,to,month=when:month")
+    status, _, err = run("info", path, *modes)
+    assert (status, err.count("\n")) == (2, 1)
+    assert (
+        "column 'to': rows without a value (None, NaN or NaT): 1, the first row 1 (from 0); --drop-missing"
+        in err
+    )
+    status, out, _ = run("info", path, *modes, "--drop-missing")
+    assert out.startswith("left out 2 of 4 rows, which have no value in one of the columns\n")
+    assert "2 x 2 x 2" in out
+    assert "month" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gpualto import CPModel, Tensor, core_consistency, cp_apr, rank_scan
+from gpualto import CPModel, Tensor, core_consistency, cp_apr, datasets, rank_scan
+from gpualto.decomposition.rank_scan import _halves
 from tests.oracle import dense_model, random_factors, random_tensor
 
 SHAPE = (12, 13, 14)
@@ -53,10 +54,34 @@ def test_a_core_that_is_too_large_is_left_out():
 def test_the_same_seed_gives_the_same_scan_by_any_method():
     X = random_tensor(0, (9, 8, 7), 100).map_values(abs)
     one, two = (
-        rank_scan(X, [2], method=cp_apr, random_state=3, n_iter_max=5, split_mode=-1, n_splits=2)
-        for _ in range(2)
+        rank_scan(X, [2], method=cp_apr, random_state=3, n_iter_max=5, split=-1, n_splits=2) for _ in range(2)
     )
     assert (one.fits, one.match_scores) == (two.fits, two.match_scores)
+
+
+class TestSplitting:
+    def test_counts_are_dealt_out_to_the_halves_event_by_event(self):
+        X = datasets.flights()
+        one, other = _halves(X, None, np.random.default_rng(0))
+        np.testing.assert_array_equal(one.todense() + other.todense(), X.todense())
+        deviations = (one.todense() - X.todense() / 2)[tuple(X.coords)] / np.sqrt(X.values / 4)
+        assert abs(deviations.mean()) < 0.05
+        assert deviations.std() == pytest.approx(1, abs=0.05)
+        assert (one.values > 0).all()
+
+    def test_the_indices_of_a_mode_are_shared_out(self):
+        X = random_tensor(0, SHAPE, 300)
+        one, other = _halves(X, 1, np.random.default_rng(0))
+        assert len(np.unique(one.coords[1])) + len(np.unique(other.coords[1])) == 13
+        np.testing.assert_array_equal(one.todense() + other.todense(), X.todense())
+
+    def test_components_of_counts_are_found_in_both_halves_and_no_more(self):
+        rng = np.random.default_rng(1)
+        factors = [rng.random((n, 3)) ** 8 for n in SHAPE]
+        X = Tensor.from_dense(rng.poisson(1000 * dense_model(np.ones(3), factors)))
+        scan = rank_scan(X, [3, 5], method=cp_apr, random_state=0)
+        assert scan.match_scores[0] > 0.98
+        assert scan.match_scores[1] < 0.9
 
 
 @pytest.mark.parametrize(
@@ -64,7 +89,9 @@ def test_the_same_seed_gives_the_same_scan_by_any_method():
     [
         ([], {}, "^ranks: there are none"),
         ([2, 0], {}, "^ranks: expected a positive integer, got 0"),
-        ([2], {"split_mode": 1}, "^split_mode: mode 1 of 1 indices cannot be halved"),
+        ([2], {"split": 1}, "^split: mode 1 of 1 indices cannot be halved"),
+        ([2], {"split": "counts"}, "^split: the values are not all counts"),
+        ([2], {"split": "modes"}, '^split: expected a mode or "counts", got'),
     ],
 )
 def test_wrong_arguments_are_refused(ranks, options, message):

@@ -74,6 +74,9 @@ class TestTime:
         days = {"when": [datetime.date(2013, 1, 5)]}
         X = Tensor.from_dataframe(days, [bins.time("when", "month"), bins.time("when", "weekday")])
         assert [item.name for item in X.labels] == ["when by month", "when by weekday"]
+        X = Tensor.from_dataframe(days, [bins.time("when", "month", name="month")])
+        assert X.labels[0].name == "month"
+        assert bins.number("a", 2, name="b").name == bins.number("a", edges=[0, 1], name="b").name == "b"
 
     def test_what_is_no_time_is_refused_with_a_remedy(self):
         with pytest.raises(ValueError, match=r"column 'a': bins of time .* pandas\.to_datetime\(df\['a'\]\)"):

@@ -212,7 +212,8 @@ class TestErrors:
                 ValueError, match=r"column 'b': rows without a value .*: 2, the first row 1"
             ) as error:
                 Tensor.from_dataframe(df, *arguments)
-            assert "df.dropna(subset=['b'])" in str(error.value)
+            assert 'missing="drop" leaves them out' in str(error.value)
+        assert Tensor.from_dataframe(df, ["a", "b"], missing="drop").nnz == 1
 
     @pytest.mark.parametrize(
         "column",
@@ -229,6 +230,17 @@ class TestErrors:
     def test_nulls_of_all_kinds(self, column):
         with pytest.raises(ValueError, match="column 'a': rows without a value"):
             Tensor.from_dataframe({"a": column}, ["a"])
+
+    def test_rows_are_dropped_as_pandas_drops_them(self):
+        rng = np.random.default_rng(0)
+        df = pd.DataFrame(
+            {"a": rng.choice(["x", "y", None], 90), "b": rng.choice([1.5, np.nan], 90), "c": None}
+        )
+        X = Tensor.from_dataframe(df, ["a"], "b", missing="drop")
+        expected = df.dropna(subset=["a", "b"]).groupby("a")["b"].sum()
+        assert dict(zip(X.labels[0].entries, X.todense(), strict=True)) == expected.to_dict()
+        with pytest.raises(ValueError, match="df: every row is without a value in one of the columns a, c"):
+            Tensor.from_dataframe(df, ["a", "c"], missing="drop")
 
     @pytest.mark.parametrize("df", [FLIGHTS, pd.DataFrame(FLIGHTS), pl.DataFrame(FLIGHTS)])
     def test_a_column_that_is_not_there(self, df):
@@ -252,6 +264,7 @@ class TestErrors:
             (["hour", gpualto.bins.number("hour", 2)], {}, "modes: 'hour' is there twice"),
             (["hour"], {"value": "carrier"}, "column 'carrier': expected numbers, got "),
             (["hour"], {"aggregate": "median"}, "aggregate: expected one of sum, count, mean, min, max"),
+            (["hour"], {"missing": "keep"}, "missing: expected one of error, drop, got 'keep'"),
             (["hour"], {"aggregate": "mean"}, "value: aggregate='mean' needs a column of values"),
         ],
     )
