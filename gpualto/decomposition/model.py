@@ -17,10 +17,10 @@ from gpualto._arrays import (
     as_floats,
     blocks,
     check_bounds,
-    device_of,
     mover_to,
 )
 from gpualto._optional import require
+from gpualto.decomposition.fitted import Fitted
 from gpualto.decomposition.linear_algebra import (
     column_products,
     cross_gram,
@@ -36,7 +36,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class CPModel:
+class CPModel(Fitted):
     """A sum of rank-one tensors: component r is ``weights[r]`` times the outer product of the r-th columns.
 
     Unpacks as ``weights, factors = model``.
@@ -95,33 +95,12 @@ class CPModel:
         return iter((self.weights, self.factors))
 
     def __repr__(self) -> str:
-        fit = "" if self.fit is None else f", fit={self.fit:.6f} after {self.n_iter} sweeps"
-        return f"gpualto.CPModel({' x '.join(map(str, self.shape))}, rank={self.rank}{fit})"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each mode."""
-        return tuple(factor.shape[0] for factor in self.factors)
-
-    @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return len(self.factors)
+        return f"gpualto.CPModel({' x '.join(map(str, self.shape))}, rank={self.rank}{self.fit_text()})"
 
     @property
     def rank(self) -> int:
         """Number of components."""
         return int(self.weights.size)
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps that made the model."""
-        return len(self.fits)
-
-    @property
-    def device(self) -> str:
-        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
-        return device_of(self.weights)
 
     def to_device(self, device: str) -> Self:
         """Return the model with its arrays on a device; see `Tensor.to_device`."""

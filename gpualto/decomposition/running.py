@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from gpualto._arrays import Array
+from gpualto.decomposition.fitted import Fitted
 from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
 from gpualto.decomposition.linear_algebra import calm_blas
 from gpualto.decomposition.model import CPModel
@@ -20,27 +21,7 @@ from gpualto.tensor import Tensor, require_tensor
 Callback = Callable[[CPModel], object]
 
 
-class Model(Protocol):
-    """What a method fits: a dataclass that keeps the history of its fit."""
-
-    @property
-    def fits(self) -> tuple[float, ...]:
-        """The fit after each sweep."""
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps."""
-
-    @property
-    def times(self) -> tuple[float, ...]:
-        """Seconds from the start to the end of each sweep."""
-
-    @property
-    def converged(self) -> bool:
-        """Whether the stop rule was met."""
-
-
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", bound=Fitted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +158,7 @@ def check_restarts(schedule: Schedule, init: object) -> None:
         raise ValueError('n_restarts: more than one start needs init="random"')
 
 
-def _line(model: Model, measures: Mapping[str, float], violation: float) -> str:
+def _line(model: Fitted, measures: Mapping[str, float], violation: float) -> str:
     items = [f"fit {model.fits[-1]:.6f}", *(f"{name} {value:.6g}" for name, value in measures.items())]
     return f"sweep {model.n_iter}: {', '.join(items)}, change {violation:.1e}, {model.times[-1]:.2f} s"
 

@@ -17,9 +17,9 @@ from gpualto._arrays import (
     as_floats,
     blocks,
     check_bounds,
-    device_of,
     mover_to,
 )
+from gpualto.decomposition.fitted import Fitted
 from gpualto.labels import ModeLabels, as_labels
 from gpualto.tensor import Tensor
 
@@ -27,7 +27,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class TuckerModel:
+class TuckerModel(Fitted):
     """A core times a factor along every mode: blocks of indices, and how they go together.
 
     Entry ``(a, b, ...)`` of the core says how much column a of the first factor goes with column b of the
@@ -91,35 +91,13 @@ class TuckerModel:
         return iter((self.core, self.factors))
 
     def __repr__(self) -> str:
-        fit = "" if self.fit is None else f", fit={self.fit:.6f}"
-        sweeps = f" after {self.n_iter} sweeps" if self.fits else ""
         shape, ranks = (" x ".join(map(str, lengths)) for lengths in (self.shape, self.ranks))
-        return f"gpualto.TuckerModel({shape}, ranks={ranks}{fit}{sweeps})"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each mode."""
-        return tuple(factor.shape[0] for factor in self.factors)
-
-    @property
-    def ndim(self) -> int:
-        """Number of modes."""
-        return len(self.factors)
+        return f"gpualto.TuckerModel({shape}, ranks={ranks}{self.fit_text()})"
 
     @property
     def ranks(self) -> tuple[int, ...]:
         """Shape of the core."""
         return tuple(self.core.shape)
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps that made the model."""
-        return len(self.fits)
-
-    @property
-    def device(self) -> str:
-        """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
-        return device_of(self.core)
 
     def to_device(self, device: str) -> Self:
         """Return the model with its arrays on a device; see `Tensor.to_device`."""

@@ -19,7 +19,7 @@ DISPATCH = {
     "ttv": _ON_ENTRIES,
     "ttm": f"{_ON_ENTRIES}, fibers sorted and summed",
     "collapse": _ON_ENTRIES,
-    "sddmm": f"{_ON_ENTRIES}, in ALTO order",
+    "sddmm": "in ALTO order, as the values of a CP model at the nonzeros",
     "map_values": "on the values, where they are stored",
 }
 """How each operation is computed."""

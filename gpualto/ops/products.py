@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from gpualto.format.named import ALTO
 from gpualto.format.storage import StoredTensor
 from gpualto.interop.compressed import matrix_kind
 from gpualto.interop.scipy import to_scipy
+from gpualto.ops.model_values import model_values
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.ordering import argsort, first_of_equals
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
@@ -234,6 +234,8 @@ def _side_by_side(X: AnyTensor) -> Tensor:
 def sddmm(X: AnyTensor, left: Array, right: Array) -> Tensor:
     """Multiply two dense matrices where a sparse one has entries, and with these: ``X * (left @ right)``.
 
+    By the kernels that give the values of a CP model of two modes.
+
     Parameters
     ----------
     X : Tensor or StoredTensor
@@ -258,12 +260,7 @@ def sddmm(X: AnyTensor, left: Array, right: Array) -> Tensor:
     A = _dense(X, left, (X.shape[0], None), "left")
     B = _dense(X, right, (A.shape[1], X.shape[1]), "right").T
     alto = as_alto(X)
-    xp = array_module(alto.values)
-    row, column = alto.coords
-    sums = xp.zeros(alto.nnz, np.result_type(alto.dtype, A.dtype, B.dtype))
-    for block in blocks(A.shape[1], size=_COLUMNS):
-        sums += (A[row, block] * B[column, block]).sum(axis=1)
-    return replace(alto, values=sums * alto.values)
+    return alto.with_values(model_values(alto, [A, B]) * alto.values)
 
 
 def as_alto(X: AnyTensor) -> Tensor:

@@ -22,18 +22,6 @@ from tests.oracle import random_tensor
 FLIGHTS = str(data_file("flights"))
 
 
-@pytest.fixture
-def run(capsys):
-    """Return a function that runs a command and gives its status, output and errors."""
-
-    def run(*arguments):
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
 def test_the_demo_shows_each_component_by_its_labels(run):
     status, out, err = run("demo")
     assert (status, err) == (0, "")
