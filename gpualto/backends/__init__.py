@@ -24,7 +24,8 @@ Fill = Callable[[list[Array | None], Array], None]
 CHOICE = "GPUALTO_BACKEND"
 """Environment variable: "reference" or "cpu" in place of the choice made here."""
 
-_FEW = 1 << 18
+_FEW, _VERY_FEW = 1 << 18, 1 << 12
+"""Nonzeros that NumPy sorts sooner than Numba is loaded, or has compiled for another number of modes."""
 
 
 class Backend(Protocol):
@@ -81,10 +82,11 @@ def backend_for(X: AnyTensor) -> Backend:
 
 
 def backend_for_construction(values: Array) -> Backend:
-    """Return the backend that sorts nonzeros: a few on the host are sorted before Numba would be loaded."""
+    """Return the backend that sorts nonzeros; NumPy sorts a few on the host before Numba would be ready."""
     if array_module(values) is not np:
         return _device_backend()
-    if values.size < _FEW and "numba" not in sys.modules and CHOICE not in os.environ:
+    few = _VERY_FEW if "numba" in sys.modules else _FEW
+    if values.size < few and CHOICE not in os.environ:
         return _host_backend("reference")
     return _host_backend(os.environ.get(CHOICE, ""))
 

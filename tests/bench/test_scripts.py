@@ -11,7 +11,19 @@ import numpy as np
 import pytest
 
 import gpualto
-from bench import construct, cp_als, external, formats, machine, mttkrp, peers, read, startup, strategies
+from bench import (
+    construct,
+    cp_als,
+    decompositions,
+    external,
+    formats,
+    machine,
+    mttkrp,
+    peers,
+    read,
+    startup,
+    strategies,
+)
 from bench.harness import UnavailableError
 from bench.tensors import SPECS, draw, load
 from gpualto import Tensor
@@ -123,6 +135,26 @@ def test_cp_als_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert 0.01 < results["gpualto"]["fit"] < 0.9
     for result in results.values():
         assert result["s_per_sweep"] == pytest.approx(float(np.median(result["seconds"])) / 4)
+
+
+def test_other_decompositions_do_the_same_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyttb")
+    pytest.importorskip("tensorly")
+    path = tmp_path / "figures.json"
+    arguments = ["--rank", "3", "--sweeps", "2", "--repeats", "2", "--threads", "1", "--json", str(path)]
+    assert decompositions.main(arguments) == 0
+    sections = json.loads(path.read_text())["sections"]
+    assert [section["title"].partition(":")[0] for section in sections] == [
+        "Poisson CP",
+        "nonnegative CP",
+        "Tucker",
+    ]
+    for section in sections:
+        assert len(section["results"]) == 2
+        for result in section["results"]:
+            assert (len(result["seconds"]), result["note"]) == (2, "")
+            assert result["s_per_sweep"] == pytest.approx(float(np.median(result["seconds"])) / 2)
+    assert capsys.readouterr().out.count("s per sweep") == 3
 
 
 def test_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
