@@ -32,8 +32,9 @@ _PACKAGES = ("numpy", "numba", "scipy", "cupy")
 _LEGEND = (
     "A component is a group of indices that go together, one set in each mode. Its share is that of the "
     "weights. Bars and areas show the entries of its columns, each on a scale of its own; of long modes the "
-    "largest are drawn. In the line below the share, “every” means that the indices of a mode are about "
-    "alike, and “above all” that those named make up less than half."
+    "largest are drawn. The line below the share names the entries that make up half of each column. “Every” "
+    "means that the indices of a mode are about alike, “above all” that there are more than those named. "
+    "A fit of 1 would be exact; it is one minus the size of what is missed over the size of the data."
 )
 
 

@@ -426,6 +426,33 @@ class Tensor(TensorMethods):
         object.__setattr__(other, "derived", self.derived)
         return other
 
+    def align(self, labels: Sequence[ModeLabels], *, unknown: Literal["error", "drop"] = "error") -> Tensor:
+        """Return the tensor with the indices of its modes where other labels have them.
+
+        For new data that are to go with a model or a tensor made before: ``X_new.align(model.labels)``.
+
+        Parameters
+        ----------
+        labels : sequence of ModeLabels
+            One for each mode. Modes without labels, here or there, stay as they are.
+        unknown : {"error", "drop"}
+            What to do with entries whose label is not among them.
+
+        Raises
+        ------
+        ValueError
+            If an entry has a label that is not among them; the mode and the label are named.
+
+        Examples
+        --------
+        >>> new = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels={"who": ["bob", "ann"]})
+        >>> new.align([ModeLabels("who", ("ann", "bob", "eve"))]).todense()
+        array([2., 1., 0.])
+        """
+        from gpualto.ops.alignment import align
+
+        return align(self, labels, unknown)
+
     def prune(self) -> Self:
         """Return the tensor without its explicit zeros."""
         return self.select(self.values != 0)
@@ -548,7 +575,7 @@ def require_tensor(X: object) -> None:
     if not isinstance(X, Tensor):
         raise TypeError(
             f"X: expected a gpualto.Tensor, got {type(X).__name__}; "
-            "gpualto.from_any makes one of arrays, Tensor.from_coo of coordinates"
+            "gpualto.from_any makes one of arrays, Tensor.from_coo of coordinates, from_dataframe of tables"
         )
 
 

@@ -354,8 +354,9 @@ class CPModel(Fitted):
     def describe(self) -> str:
         """Return the model in words, a line for each component.
 
-        For each mode, the largest entries that make up half of the component's column, by absolute value.
-        "Above all" says that those named make up less; "every" that the indices of the mode are about alike.
+        For each mode, the largest entries that make up half of the component's column, by absolute value, and
+        those about as large. "Above all" says that there are more of these than are named; "every" that the
+        indices of the mode are about alike.
 
         Examples
         --------

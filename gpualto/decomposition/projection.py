@@ -10,13 +10,14 @@ from gpualto.decomposition.linear_algebra import gram, hadamard
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import check_finite
 from gpualto.decomposition.updates import hals
+from gpualto.labels import ModeLabels
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.tensor import Tensor, require_tensor
 
 _HALS_ROUNDS = 50
 
 
-def project(model: CPModel, X: Tensor, mode: int, *, nonnegative: bool = False) -> Array:
+def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = False) -> Array:
     """Return how new indices of a mode are made up of a model's components.
 
     One least-squares update: for days that came after the fit, users that were not in it, or other new rows.
@@ -25,9 +26,10 @@ def project(model: CPModel, X: Tensor, mode: int, *, nonnegative: bool = False) 
     ----------
     model : CPModel
     X : Tensor
-        New data, of the model's length in all modes but `mode`.
-    mode : int
-        The mode whose indices are new; negative modes count from the back.
+        New data. Where both have labels, those say which index is which in all modes but `mode`; else the
+        lengths have to be those of the model.
+    mode : int or str
+        The mode whose indices are new, or its name; negative modes count from the back.
     nonnegative : bool
         Whether the result must not be negative, as for models of `cp_nn` and `cp_apr`.
 
@@ -35,12 +37,14 @@ def project(model: CPModel, X: Tensor, mode: int, *, nonnegative: bool = False) 
     -------
     (X.shape[mode], rank) array
         In the scale of the model's factor of that mode: put in its place, it gives the model of X with the
-        same weights. float64 unless all is float32.
+        same weights, and times `model.weights` what each component has of the new data, where columns sum to
+        one. float64 unless all is float32.
 
     Raises
     ------
     ValueError
-        If the shape does not fit, or values are not finite.
+        If the shape does not fit, labels are not known to the model, there is no such mode, or values are
+        not finite.
 
     Examples
     --------
@@ -54,7 +58,9 @@ def project(model: CPModel, X: Tensor, mode: int, *, nonnegative: bool = False) 
     True
     """
     require_tensor(X)
-    mode = as_mode(mode, model.ndim)
+    mode = _mode_of(model, mode)
+    if X.ndim == model.ndim:
+        X = X.align([ModeLabels() if n == mode else item for n, item in enumerate(model.labels)])
     expected = model.shape[:mode] + model.shape[mode + 1 :]
     if X.ndim != model.ndim or X.shape[:mode] + X.shape[mode + 1 :] != expected:
         raise ValueError(f"X: has shape {X.shape}, expected the model's {model.shape} but for mode {mode}")
@@ -70,6 +76,16 @@ def project(model: CPModel, X: Tensor, mode: int, *, nonnegative: bool = False) 
     )
     weights = model.weights
     return solution / np.where(weights != 0, weights, 1.0).astype(solution.dtype)
+
+
+def _mode_of(model: CPModel, mode: int | str) -> int:
+    """Return the number of a mode, which may be given by its name."""
+    if not isinstance(mode, str):
+        return as_mode(mode, model.ndim)
+    names = [item.title(n) for n, item in enumerate(model.labels)]
+    if mode not in names:
+        raise ValueError(f"mode: there is no {mode!r}, only {', '.join(names)}")
+    return names.index(mode)
 
 
 def _nonnegative(product: Array, right: Array) -> Array:

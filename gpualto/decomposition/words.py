@@ -8,8 +8,10 @@ from gpualto._arrays import Array
 from gpualto.decomposition.model import CPModel
 from gpualto.labels import ModeLabels
 
-_MOST_LABELS = 3
+_USUAL_LABELS, _MOST_LABELS = 3, 5
 _MAJORITY = 0.5
+_TIE = 0.8
+"""Entries of at least this share of the last that is named are named too."""
 _ALIKE = 0.9
 """Share of the indices of a mode that count, from which on they are all about alike."""
 
@@ -17,8 +19,9 @@ _ALIKE = 0.9
 def sentences(model: CPModel) -> list[str]:
     """Return a line for each component: for each mode, the largest entries that make up half of its column.
 
-    "Above all" says that the first few make up less than half. "Every" says that the indices of the mode are
-    about alike: that their effective number, one over the sum of the squared shares, is nine tenths of them.
+    With them those about as large. "Above all" says that there are more of these than are named. "Every" says
+    that the indices of the mode are about alike: that their effective number, one over the sum of the squared
+    shares, is nine tenths of them.
     """
     host = model.to_device("cpu")
     modes = list(zip(host.labels, host.factors, strict=True))
@@ -62,11 +65,22 @@ def _phrase(column: Array, labels: ModeLabels, mode: int) -> str:
         and 1 / float(np.square(shares).sum()) >= _ALIKE * len(shares)
     ):
         return f"every {title}"
-    order = np.argsort(-shares, kind="stable")[:_MOST_LABELS]
-    reached = np.cumsum(shares[order])
-    count = min(int(np.searchsorted(reached, _MAJORITY)) + 1, len(order))
+    order = np.argsort(-shares, kind="stable")
+    count, is_most = _how_many(shares[order])
     names = [
         f"{labels.text(index)}{' (negative)' if column[index] < 0 else ''}"
         for index in order[:count].tolist()
     ]
-    return f"{title} {'' if reached[count - 1] >= _MAJORITY else 'above all '}{', '.join(names)}"
+    return f"{title} {'' if is_most else 'above all '}{', '.join(names)}"
+
+
+def _how_many(shares: Array) -> tuple[int, bool]:
+    """Return how many of some decreasing shares to name, and whether that says what there is.
+
+    So many that they make up half, and those about as large as the last of them.
+    """
+    half = int(np.searchsorted(np.cumsum(shares), _MAJORITY)) + 1
+    with_ties = int(np.count_nonzero(shares >= _TIE * shares[min(half, len(shares)) - 1]))
+    if half <= _USUAL_LABELS and with_ties <= _MOST_LABELS:
+        return with_ties, True
+    return min(_USUAL_LABELS, len(shares)), False

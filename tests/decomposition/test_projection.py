@@ -56,3 +56,31 @@ def test_a_shape_that_does_not_fit_is_refused():
         ValueError, match=r"X: has shape \(3, 9, 6\), expected the model's \(3, 4, 5\) but for mode 1"
     ):
         project(model, random_tensor(0, (3, 9, 6), 9), -2)
+
+
+class TestLabels:
+    model = CPModel(
+        [2.0, 1.0],
+        [np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([[1.0, 0.0], [0.0, 1.0]])],
+        {"to": ["Oslo", "Rome", "Bern"], "month": ["Jan", "Feb"]},
+    )
+
+    def new(self, places, values):
+        coords = [np.arange(len(places)), np.zeros(len(places), int)]
+        return Tensor.from_coo(coords, values, labels={"to": places, "month": ["Mar"]})
+
+    def test_they_say_which_index_is_which(self):
+        desired = project(self.model, self.new(["Oslo", "Rome", "Bern"], [1.0, 2.0, 4.0]), 1)
+        for names, values in ((["Bern", "Oslo", "Rome"], [4.0, 1.0, 2.0]), (["Rome", "Oslo"], [2.0, 1.0])):
+            rows = project(self.model, self.new(names, values), "month")
+            if len(names) == 3:
+                np.testing.assert_allclose(rows, desired)
+            else:
+                alone = self.new(["Oslo", "Rome", "Bern"], [1.0, 2.0, 0.0])
+                np.testing.assert_allclose(rows, project(self.model, alone, 1))
+
+    def test_those_that_the_model_does_not_know_are_refused(self):
+        with pytest.raises(ValueError, match="X: to has labels that are not known: 'Nice'; leave"):
+            project(self.model, self.new(["Oslo", "Nice", "Bern"], [1.0, 2.0, 4.0]), "month")
+        with pytest.raises(ValueError, match="mode: there is no 'day', only to, month"):
+            project(self.model, self.new(["Oslo"], [1.0]), "day")

@@ -1,0 +1,57 @@
+"""The same labels at the same indices, for tensors that were made apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from gpualto._arrays import Array, array_module
+from gpualto.labels import ModeLabels
+from gpualto.tensor import Tensor, require_tensor
+
+Unknown = Literal["error", "drop"]
+"""What becomes of entries whose labels are not among those asked for."""
+
+_NAMED = 5
+
+
+def align(X: Tensor, labels: Sequence[ModeLabels], unknown: Unknown = "error") -> Tensor:
+    """Return a tensor with its indices in the order of other labels: see `Tensor.align`."""
+    require_tensor(X)
+    if unknown not in ("error", "drop"):
+        raise ValueError(f'unknown: expected "error" or "drop", got {unknown!r}')
+    if len(labels) != X.ndim:
+        raise ValueError(f"labels: {len(labels)} modes were given for a tensor of {X.ndim}")
+    xp, coords, shape = array_module(X.values), list(X.coords), list(X.shape)
+    kept = xp.ones(X.nnz, bool)
+    for mode, (own, wanted) in enumerate(zip(X.labels, labels, strict=True)):
+        if own.entries is None or wanted.entries is None or own.entries == wanted.entries:
+            continue
+        places = xp.asarray(_places(own.entries, wanted.entries))[coords[mode]]
+        if unknown == "error" and bool((places < 0).any()):
+            raise _unknown_labels(own, wanted, np.unique(X.to_device("cpu").coords[mode]), mode)
+        kept &= places >= 0
+        coords[mode], shape[mode] = places, len(wanted.entries)
+    named = [
+        own if wanted.entries is None else ModeLabels(own.name or wanted.name, wanted.entries)
+        for own, wanted in zip(X.labels, labels, strict=True)
+    ]
+    return Tensor.from_coo([c[kept] for c in coords], X.values[kept], shape, labels=named)
+
+
+def _places(own: tuple[str, ...], wanted: tuple[str, ...]) -> Array:
+    """Return where each label stands among those that are wanted, -1 where it does not."""
+    places = {label: index for index, label in enumerate(wanted)}
+    return np.array([places.get(label, -1) for label in own], np.int64)
+
+
+def _unknown_labels(own: ModeLabels, wanted: ModeLabels, used: Array, mode: int) -> ValueError:
+    known = set(wanted.entries or ())
+    foreign = [text for text in (own.text(int(index)) for index in used) if text not in known]
+    names = ", ".join(map(repr, foreign[:_NAMED])) + (", ..." if len(foreign) > _NAMED else "")
+    return ValueError(
+        f"X: {own.title(mode)} has labels that are not known: {names}; leave their entries out by "
+        'X.align(labels, unknown="drop")'
+    )
