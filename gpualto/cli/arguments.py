@@ -52,6 +52,11 @@ def add_input(parser: argparse.ArgumentParser, files: str = TENSOR_FILES) -> Non
     )
 
 
+def method(text: str) -> str:
+    """Return the name of a method, which the library has with ``cp_`` before it."""
+    return text.removeprefix("cp_")
+
+
 def index_base(text: str) -> int | str:
     """Return an index base, or "auto"."""
     if text not in ("0", "1", "auto"):

@@ -13,12 +13,14 @@ from gpualto.cli.arguments import (
     Commands,
     add_command,
     check_output,
+    method,
     natural,
     positive,
 )
 from gpualto.cli.components import format_components
-from gpualto.cli.fitting import METHODS, FitInterruptedError, describe, fit
+from gpualto.cli.fitting import FitInterruptedError, check_options, describe, fit
 from gpualto.cli.inputs import add_input, read_input
+from gpualto.decomposition.methods import METHODS
 from gpualto.decomposition.model import CPModel
 from gpualto.io.files import stem
 from gpualto.plot import plot_components
@@ -42,6 +44,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--rank", type=positive, required=True, help="number of components")
     parser.add_argument(
         "--method",
+        type=method,
         choices=tuple(METHODS),
         default="als",
         help="als: least squares (default); nn: the same without negative numbers; apr: Poisson, for counts; "
@@ -79,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
     pictures.check(options.plot)
     tables.check(options.table)
     reports.check(options.report)
+    check_options(options.method, _given(options))
     X = read_input(options)
     print(X)
     try:
@@ -95,15 +99,17 @@ def run(options: argparse.Namespace) -> int:
     except FitInterruptedError as interrupt:
         print(f"gpualto cpd: interrupted; {_keep(interrupt.model, options.output)}", file=sys.stderr)
         return EXIT_INTERRUPTED
+    starts = f"; the best of {options.restarts} starts" if options.restarts > 1 else ""
+    print(f"{describe(model)}{starts}")
+    if options.profile:
+        print(f"\n{profile}")
+    print(f"\n{format_components(model, options.top)}\n")
     if options.output:
         model.save(options.output)
-    print(describe(model, options.output))
+        print(f"wrote {options.output}")
     pictures.draw(plot_components, model, options.plot)
     tables.write(model, options.table)
     reports.write(options.report, model, X, stem(options.file), options)
-    if options.profile:
-        print(f"\n{profile}")
-    print(f"\n{format_components(model, options.top)}")
     return 0
 
 

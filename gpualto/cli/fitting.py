@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from inspect import signature
-from pathlib import Path
 from typing import Any, Self
 
 from tqdm import tqdm
 
-from gpualto.decomposition.als import cp_als
-from gpualto.decomposition.completion import cp_complete
-from gpualto.decomposition.gradient import cp_opt
+from gpualto.decomposition.methods import METHODS
 from gpualto.decomposition.model import CPModel
-from gpualto.decomposition.nonnegative import cp_nn
-from gpualto.decomposition.poisson import cp_apr
+from gpualto.decomposition.words import amount
 from gpualto.tensor import Tensor
-
-METHODS: dict[str, Callable[..., CPModel]] = {
-    "als": cp_als,
-    "nn": cp_nn,
-    "apr": cp_apr,
-    "complete": cp_complete,
-    "opt": cp_opt,
-}
-"""What methods are called on the command line."""
 
 
 class FitInterruptedError(Exception):
@@ -57,22 +44,24 @@ class Progress:
         self._bar.update()
 
 
+def check_options(method: str, names: Iterable[str]) -> None:
+    """Raise `ValueError` for an option that a method does not have, naming those that have it."""
+    for name in names:
+        if name not in signature(METHODS[method]).parameters:
+            others = [other for other, function in METHODS.items() if name in signature(function).parameters]
+            raise ValueError(f"{name}: is not for --method {method}, only for {', '.join(others)}")
+
+
 def fit(X: Tensor, rank: int, method: str = "als", **options: Any) -> CPModel:
     """Return the CP model of a tensor.
 
     Raises
     ------
-    ValueError
-        If the method does not have an option.
     FitInterruptedError
         After Ctrl-C.
     """
     function = METHODS[method]
-    parameters = signature(function).parameters
-    for name in options:
-        if name not in parameters:
-            raise ValueError(f"{name}: is not for --method {method}")
-    sweeps = options.get("n_iter_max", parameters["n_iter_max"].default)
+    sweeps = options.get("n_iter_max", signature(function).parameters["n_iter_max"].default)
     with Progress(sweeps * options.get("n_restarts", 1)) as progress:
         try:
             return function(X, rank, callback=progress, **options)
@@ -80,11 +69,10 @@ def fit(X: Tensor, rank: int, method: str = "als", **options: Any) -> CPModel:
             raise FitInterruptedError(progress.best) from None
 
 
-def describe(model: CPModel, path: Path | None = None) -> str:
-    """Return a line on how a fit ended, and where its model went."""
+def describe(model: CPModel) -> str:
+    """Return a line on how a fit ended."""
     seconds = model.times[-1] if model.times else 0.0
-    end = "converged" if model.converged else "stopped"
-    where = f"; wrote {path}" if path else ""
-    measures = "".join(f", {name} {series[-1]:.6g}" for name, series in model.measures.items())
+    end = "converged" if model.converged else "not converged"
+    measures = "".join(f", {name} {amount(series[-1])}" for name, series in model.measures.items())
     how = f"{end} after {model.n_iter} sweeps, {seconds:.2f} s"
-    return f"rank {model.rank}: fit {model.fit:.6f}{measures}, {how}{where}"
+    return f"rank {model.rank}: fit {model.fit:.6f}{measures}, {how}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpualto.tables.binning import Bins
 from gpualto.tables.columns import Missing, rows_without_value
 from gpualto.tables.dataframes import Aggregate, as_bins, names_of
 from gpualto.tensor import Tensor
+
+_MANY = 100
 
 TABLE_HELP = """\
 A table (.csv, .tsv, also compressed, or .parquet) needs --modes. A column there may have bins:
@@ -59,15 +62,28 @@ def read_input(options: argparse.Namespace) -> Tensor:
             f"{options.file}: is a table; say which columns become modes, and which holds the values if any, "
             f"by --modes A,B --value C; it has {', '.join(columns)}"
         )
-    modes = [as_mode(text, columns) for text in options.modes.split(",")]
+    modes = [as_mode(text.strip(), columns) for text in options.modes.split(",")]
     table = read_columns(options.file, names_of(as_bins(modes), options.value))
     if options.drop_missing:
         _say_what_is_left_out(table)
     missing: Missing = "drop" if options.drop_missing else "error"
     try:
-        return tensor_of(options.file, table, modes, options.value, options.aggregate or "sum", missing)
+        X = tensor_of(options.file, table, modes, options.value, options.aggregate or "sum", missing)
     except ValueError as error:
         raise ValueError(str(error).replace('missing="drop"', "--drop-missing")) from None
+    _hint_at_bins(X, table.num_rows)
+    return X
+
+
+def _hint_at_bins(X: Tensor, rows: int) -> None:
+    """Say on standard error which modes are as good as different in every row, such as times."""
+    for mode, (item, length) in enumerate(zip(X.labels, X.shape, strict=True)):
+        if length > max(_MANY, rows / 2):
+            print(
+                f"gpualto: {item.title(mode)} has {length:,} values in {rows:,} rows, too many to be found "
+                "again; bins make fewer, such as WHEN:month or NUMBER:10",
+                file=sys.stderr,
+            )
 
 
 def _say_what_is_left_out(table: Any) -> None:
@@ -101,11 +117,12 @@ def as_mode(text: str, columns: list[str]) -> str | Bins:
     if "/" in bins:
         return binning.number(column, edges=_edges(bins, text), name=name)
     try:
-        return binning.time(column, bins.replace("-", " "), name=name)
+        return binning.time(column, bins, name=name)
     except ValueError:
+        known = ", ".join(name.replace(" ", "-") for name in binning.TIMES)
         raise ValueError(
-            f"--modes: there are no bins {bins!r} as in {text!r}; known are year, month, hour-of-day and the "
-            "like, 5 for five intervals, and 0/15/60 for edges: see --help"
+            f"--modes: there are no bins {bins!r} as in {text!r}; known are {known}, 5 for five intervals, "
+            "and 0/15/60 for edges"
         ) from None
 
 

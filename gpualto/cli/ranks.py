@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from gpualto.cli import pictures
-from gpualto.cli.arguments import Commands, add_command, natural, positive
-from gpualto.cli.fitting import METHODS
+from gpualto.cli.arguments import Commands, add_command, method, natural, positive
 from gpualto.cli.inputs import add_input, read_input
-from gpualto.decomposition.rank_scan import rank_scan
+from gpualto.decomposition.methods import METHODS
+from gpualto.decomposition.rank_scan import RankScan, rank_scan
 from gpualto.plot import plot_rank_scan
 
 
@@ -27,7 +27,9 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--ranks", type=positive, nargs="+", default=[1, 2, 3, 4, 5, 6], metavar="R", help="default: 1 to 6"
     )
-    parser.add_argument("--method", choices=tuple(METHODS), default="als", help="as in gpualto cpd")
+    parser.add_argument(
+        "--method", type=method, choices=tuple(METHODS), default="als", help="that of the model, as in cpd"
+    )
     parser.add_argument("--splits", type=natural, default=1, help="random halves (default: 1; 0: none)")
     parser.add_argument("--restarts", type=positive, default=3, help="random starts of each fit (default: 3)")
     parser.add_argument("--seed", type=natural, default=0, help="seed of starts and halves (default: 0)")
@@ -39,15 +41,21 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     pictures.check(options.plot)
     X = read_input(options)
-    print(X)
+    print(f"{X}\n")
     scan = rank_scan(
         X,
         options.ranks,
-        method=METHODS[options.method],
+        method=options.method,
         n_splits=options.splits,
         n_restarts=options.restarts,
         random_state=options.seed,
+        callback=_print_last,
     )
-    print(f"\n{scan}")
     pictures.draw(plot_rank_scan, scan, options.plot)
     return 0
+
+
+def _print_last(scan: RankScan) -> None:
+    """Print the row of the last rank as it is found, the first one below the heads of the columns."""
+    lines = str(scan).splitlines()
+    print("\n".join(lines if len(lines) == 2 else lines[-1:]), flush=True)

@@ -9,15 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpualto._arrays import LARGEST_EXACT_INTEGER, array_module, as_mode, mover_to
-from gpualto.decomposition.als import cp_als
+from gpualto._arrays import LARGEST_EXACT_INTEGER, Array, array_module, as_mode, mover_to
+from gpualto.decomposition.completion import cp_complete
 from gpualto.decomposition.initial import as_generator
+from gpualto.decomposition.methods import Method, method_of
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import check_positive
 from gpualto.ops.ttm_chain import ttm_chain
 from gpualto.tensor import Tensor, require_tensor
 
 _MOST_CORE_ENTRIES = 1 << 22
+_LOWEST_PERCENT = -100
+"""Core consistencies below are not told apart in print."""
+
+Split = int | Literal["counts", "entries"] | None
 
 
 @dataclass(frozen=True)
@@ -45,24 +50,25 @@ class RankScan:
         """Return a table."""
         rows = zip(self.ranks, self.fits, self.core_consistencies, self.match_scores, strict=True)
         lines = ["rank     fit  core consistency  split-half match"]
-        lines += [f"{r:>4}  {fit:.4f}  {core:>14.0f} %  {match:>16.2f}" for r, fit, core, match in rows]
+        lines += [f"{r:>4}  {fit:.4f}  {_percent(core):>16}  {match:>16.2f}" for r, fit, core, match in rows]
         return "\n".join(lines)
 
 
-Fit = Callable[..., CPModel]
-"""`cp_als` or another method with its arguments."""
+def _percent(core: float) -> str:
+    return f"below {_LOWEST_PERCENT} %" if core < _LOWEST_PERCENT else f"{core:.0f} %"
 
 
 def rank_scan(
     X: Tensor,
     ranks: Sequence[int],
     *,
-    method: Fit = cp_als,
+    method: Method | str = "als",
     n_splits: int = 1,
-    split: int | Literal["counts"] | None = None,
+    split: Split = None,
     n_restarts: int = 3,
     random_state: Any = None,
     progress: bool = True,
+    callback: Callable[[RankScan], object] | None = None,
     **options: Any,
 ) -> RankScan:
     """Fit models of several ranks, and measure what speaks for each.
@@ -74,19 +80,22 @@ def rank_scan(
     ----------
     X : Tensor
     ranks : sequence of int
-    method : callable
-        `cp_als`, `cp_nn`, `cp_apr`, `cp_complete` or `cp_opt`.
+    method : {"als", "nn", "apr", "complete", "opt"} or callable
+        That of the model which the rank is for: `cp_apr` for counts and so on.
     n_splits : int
         How often the data are split into random halves; 0 leaves the match out.
-    split : int or "counts", optional
+    split : int, "counts" or "entries", optional
         What is split: the indices of a mode, and the two models are compared in all other modes; or the
-        counts, each event by itself, which leaves two independent tensors of the same expectation. By
-        default the counts, where all values are counts, else the longest mode.
+        counts, each event by itself, which leaves two independent tensors of the same expectation; or, for
+        `cp_complete`, the stored entries. By default the entries for `cp_complete`, else the counts where all
+        values are counts, else the longest mode.
     n_restarts : int
         Random starts of every fit.
     random_state : int, Generator or RandomState, optional
     progress : bool
         Whether a bar is drawn on standard error, if that is a terminal.
+    callback : callable, optional
+        Called after each rank with what was found so far; a true result stops.
     options
         Passed to `method`.
 
@@ -98,13 +107,17 @@ def rank_scan(
     Raises
     ------
     ValueError
-        If there are no ranks, one is not positive, the mode to be split has a single index, or the values to
-        be split are not counts.
+        If there are no ranks, one is not positive, there is no such method, or what is to be split cannot be.
+
+    Notes
+    -----
+    Core consistency is left out for `cp_complete`: it would take for zero what is unknown.
 
     References
     ----------
     Bro, Kiers: A new efficient method for determining the number of components in PARAFAC models.
-    J. Chemometrics 17(5), 2003.
+    J. Chemometrics 17(5), 2003. Neufeld, Dharamshi, Gao, Witten: Data thinning for convolution-closed
+    distributions. JMLR 25, 2024, on splitting counts.
 
     Examples
     --------
@@ -119,20 +132,39 @@ def rank_scan(
     for rank in ranks:
         check_positive("ranks", rank)
     generator = as_generator(random_state)
-    mode = _what_to_split(X, split) if n_splits else None
-    halves = [_halves(X, mode, generator) for _ in range(n_splits)]
+    function = method_of(method)
+    is_complete = _fills_gaps(function)
+    halves: list[tuple[Tensor, Tensor]] = []
+    mode = None
+    if n_splits:
+        what = _what_to_split(X, split, is_complete)
+        mode = what if isinstance(what, int) else None
+        halves = [_halves(X, what, generator) for _ in range(n_splits)]
 
     def fit(part: Tensor, rank: int) -> CPModel:
-        return method(part, rank, n_restarts=n_restarts, random_state=generator, **options)
+        return function(part, rank, n_restarts=n_restarts, random_state=generator, **options)
 
-    models, cores, matches = [], [], []
+    scan = RankScan((), (), (), (), ())
     for rank in _with_progress(ranks, progress):
-        models.append(fit(X, rank))
-        cores.append(core_consistency(X, models[-1]))
+        model = fit(X, rank)
+        core = math.nan if is_complete else core_consistency(X, model)
         scores = [_match(fit(one, rank), fit(other, rank), mode) for one, other in halves]
-        matches.append(float(np.mean(scores)) if scores else math.nan)
-    fits = tuple(float(model.fit or 0.0) for model in models)
-    return RankScan(tuple(map(int, ranks)), fits, tuple(cores), tuple(matches), tuple(models))
+        match = float(np.mean(scores)) if scores else math.nan
+        scan = RankScan(
+            (*scan.ranks, int(rank)),
+            (*scan.fits, float(model.fit or 0.0)),
+            (*scan.core_consistencies, core),
+            (*scan.match_scores, match),
+            (*scan.models, model),
+        )
+        if callback is not None and callback(scan):
+            break
+    return scan
+
+
+def _fills_gaps(method: Method) -> bool:
+    """Return whether a method takes what is not stored for unknown."""
+    return getattr(method, "func", method) is cp_complete  # also of a functools.partial
 
 
 def core_consistency(X: Tensor, model: CPModel) -> float:
@@ -178,36 +210,48 @@ def core_consistency(X: Tensor, model: CPModel) -> float:
     return 100 * (1 - float(xp.square(core).sum()) / rank)
 
 
-def _what_to_split(X: Tensor, split: int | str | None) -> int | None:
-    """Return the mode whose indices are split, or None where counts are."""
+def _what_to_split(X: Tensor, split: Split, is_complete: bool) -> int | str:
+    """Return what is split, checked: a mode, "counts" or "entries"."""
     values = X.values
     are_counts = bool(
         ((values >= 0) & (values <= LARGEST_EXACT_INTEGER) & (values == np.floor(values))).all()
     )
+    if split is None:
+        longest = int(np.argmax(X.shape))
+        split = "entries" if is_complete else "counts" if are_counts else longest
+    if split == "entries" and not is_complete:
+        raise ValueError("split: entries that are left out would be zeros, but for cp_complete")
     if split == "counts" and not are_counts:
         raise ValueError("split: the values are not all counts; split a mode instead")
-    if split == "counts" or (split is None and are_counts):
-        return None
     if isinstance(split, str):
-        raise ValueError(f'split: expected a mode or "counts", got {split!r}')
-    mode = int(np.argmax(X.shape)) if split is None else as_mode(split, X.ndim)
+        if split not in ("entries", "counts"):
+            raise ValueError(f'split: expected a mode, "counts" or "entries", got {split!r}')
+        return split
+    mode = as_mode(split, X.ndim)
     if X.shape[mode] < 2 or X.ndim < 2:
         raise ValueError(f"split: mode {mode} of {X.shape[mode]} indices cannot be halved")
     return mode
 
 
-def _halves(X: Tensor, mode: int | None, generator: Any) -> tuple[Tensor, Tensor]:
-    """Return two tensors that share out the indices of a mode, or the counts, at random."""
+def _halves(X: Tensor, what: int | str, generator: Any) -> tuple[Tensor, Tensor]:
+    """Return two tensors that share out the counts, the entries or the indices of a mode, at random."""
     xp = array_module(X.values)
-    if mode is None:
+    if what == "counts":
         counts = mover_to("cpu")(X.values).astype(np.int64)
         first = xp.asarray(generator.binomial(counts, 0.5).astype(X.dtype))
         return X.with_values(first).prune(), X.with_values(X.values - first).prune()
-    order = generator.permutation(X.shape[mode])
-    is_first = np.zeros(X.shape[mode], bool)
-    is_first[order[: len(order) // 2]] = True
-    chosen = xp.asarray(is_first)[X.coords[mode]]
+    if isinstance(what, str):
+        chosen = xp.asarray(_half(X.nnz, generator))
+    else:
+        chosen = xp.asarray(_half(X.shape[what], generator))[X.coords[what]]
     return X.select(chosen), X.select(~chosen)
+
+
+def _half(count: int, generator: Any) -> Array:
+    """Return a mask of half of some items, at random."""
+    mask = np.zeros(count, bool)
+    mask[generator.permutation(count)[: count // 2]] = True
+    return mask
 
 
 def _match(one: CPModel, other: CPModel, split_mode: int | None) -> float:

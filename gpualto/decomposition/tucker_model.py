@@ -115,6 +115,56 @@ class TuckerModel(Fitted):
             core = core * signs.reshape((-1,) + (1,) * (self.ndim - mode - 1))
         return replace(self, core=core, factors=tuple(factors))
 
+    def describe(self, top: int = 5) -> str:
+        """Return the model in words: the columns of each factor, and the largest entries of the core.
+
+        An entry of the core says how much columns of different modes go together, and is negative where they
+        go against each other; so are entries of columns. Both are of columns of norm one.
+
+        Parameters
+        ----------
+        top : int
+            Entries of the core to name.
+
+        Examples
+        --------
+        >>> labels = {"carrier": ["AA", "UA"], "month": ["Jan", "Feb", "Mar"]}
+        >>> model = TuckerModel([[5.0], [0.5]], [np.eye(2), np.array([[1.0], [0.0], [0.0]])], labels)
+        >>> print(model.describe())
+        carrier 1: AA
+        carrier 2: UA
+        month 1: Jan
+        core 5: carrier 1, month 1
+        core 0.5: carrier 2, month 1
+        """
+        from gpualto.decomposition.words import amount, named_entries
+
+        host = self.to_device("cpu")
+        titles = [item.title(mode) for mode, item in enumerate(host.labels)]
+        lines = [
+            f"{titles[mode]} {column + 1}: {named_entries(factor[:, column], item)}"
+            for mode, (item, factor) in enumerate(zip(host.labels, host.factors, strict=True))
+            for column in range(factor.shape[1])
+        ]
+        for place in np.argsort(-abs(host.core), axis=None, kind="stable")[:top]:
+            at = np.unravel_index(place, host.core.shape)
+            columns = ", ".join(f"{title} {index + 1}" for title, index in zip(titles, at, strict=True))
+            lines.append(f"core {amount(float(host.core[at]))}: {columns}")
+        return "\n".join(lines)
+
+    def to_table(self) -> dict[str, Array]:
+        """Return the factors as columns of a table with a row for each entry.
+
+        Returns
+        -------
+        dict
+            ``mode`` is the name of a mode, ``column`` counts from 1 within it, ``label`` and ``index`` say
+            which of its indices, ``weight`` is the entry.
+        """
+        from gpualto.tables.export import columns_of_tucker
+
+        return columns_of_tucker(self)
+
     def to_dense(self) -> Array:
         """Return the model as a dense array."""
         dense = self.core

@@ -1,4 +1,4 @@
-"""A CP model in words: a line for each component, of the labels that say most."""
+"""Models in words: a line for each component or column, of the labels that say most."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ _TIE = 0.8
 """Entries of at least this share of the last that is named are named too."""
 _ALIKE = 0.9
 """Share of the indices of a mode that count, from which on they are all about alike."""
+
+
+EVERY = "every"
 
 
 def sentences(model: CPModel) -> list[str]:
@@ -54,24 +57,27 @@ def share(weights: Array, component: int) -> str:
 
 
 def _phrase(column: Array, labels: ModeLabels, mode: int) -> str:
+    title, named = labels.title(mode), named_entries(column, labels)
+    return f"every {title}" if named == EVERY else f"{title} {named}"
+
+
+def named_entries(column: Array, labels: ModeLabels) -> str:
+    """Return the entries of a column that say most, by their labels; or "every", or "none"."""
     sizes = abs(column.astype(np.float64))
-    title, total = labels.title(mode), float(sizes.sum())
+    total = float(sizes.sum())
     if total == 0:
-        return f"{title} none"
+        return "none"
     shares = sizes / total
-    if (
-        len(shares) > 1
-        and not (column.min() < 0 < column.max())
-        and 1 / float(np.square(shares).sum()) >= _ALIKE * len(shares)
-    ):
-        return f"every {title}"
+    of_one_sign = not (column.min() < 0 < column.max())
+    if len(shares) > 1 and of_one_sign and 1 / float(np.square(shares).sum()) >= _ALIKE * len(shares):
+        return EVERY
     order = np.argsort(-shares, kind="stable")
     count, is_most = _how_many(shares[order])
     names = [
         f"{labels.text(index)}{' (negative)' if column[index] < 0 else ''}"
         for index in order[:count].tolist()
     ]
-    return f"{title} {'' if is_most else 'above all '}{', '.join(names)}"
+    return f"{'' if is_most else 'above all '}{', '.join(names)}"
 
 
 def _how_many(shares: Array) -> tuple[int, bool]:

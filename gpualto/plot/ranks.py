@@ -41,12 +41,12 @@ def plot_rank_scan(scan: Any) -> Any:
     ...     ranks=(1, 2), fits=(0.4, 0.6), core_consistencies=(100.0, 96.0), match_scores=(0.99, 0.9)
     ... )
     >>> [axis.get_ylabel() for axis in plot_rank_scan(scan).axes]
-    ['fit', 'core consistency', 'match score']
+    ['fit', 'core consistency', 'split-half match']
     """
     panels = (
         ("fit", "fits", ""),
         ("core consistency", "core_consistencies", "%"),
-        ("match score", "match_scores", ""),
+        ("split-half match", "match_scores", ""),
     )
     if not len(scan.ranks):
         raise ValueError("scan.ranks: there are none to draw")

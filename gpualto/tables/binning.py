@@ -38,6 +38,9 @@ _CYCLES = {
 }
 """What returns, by name: the function of Arrow that gives its number, and the label of each number."""
 
+TIMES = (*_PERIODS, *_CYCLES)
+"""What times can be put together by."""
+
 
 class Bins(Protocol):
     """What makes a mode of a column."""
@@ -115,8 +118,9 @@ class EdgeBins:
 def time(column: str, by: str, *, name: str | None = None) -> TimeBins:
     """Return bins of the dates or timestamps of a column.
 
-    The mode has an index for each span that occurs, in the order of time. Timestamps with a time zone are
-    taken in their zone.
+    The mode has an index for each span that occurs, in the order of time, or for everything that returns: all
+    24 hours of the day. Timestamps with a time zone are taken in their zone; text is read where all of it is
+    in ISO form.
 
     Parameters
     ----------
@@ -124,7 +128,7 @@ def time(column: str, by: str, *, name: str | None = None) -> TimeBins:
     by : str
         A span of time: "year" (2013), "quarter" (2013-Q1), "month" (2013-01), "week" (2013-W01, of ISO 8601,
         from Monday), "day" (2013-01-05), "hour" (2013-01-05 07h). Or what returns: "month of year" (Jan),
-        "weekday" (Mon), "hour of day" (07h).
+        "weekday" (Mon), "hour of day" (07h); hyphens may take the place of spaces.
     name : str, optional
         Name of the mode, by default such as "when by month".
 
@@ -140,11 +144,12 @@ def time(column: str, by: str, *, name: str | None = None) -> TimeBins:
     >>> days = {"when": np.array(["2013-01-05", "2013-03-01", "2013-01-31"], "datetime64[D]")}
     >>> X = Tensor.from_dataframe(days, [time("when", by="month"), time("when", by="weekday")])
     >>> X.labels[0].entries, X.labels[1].entries
-    (('2013-01', '2013-03'), ('Thu', 'Fri', 'Sat'))
+    (('2013-01', '2013-03'), ('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'))
     """
-    if by not in _PERIODS and by not in _CYCLES:
-        raise ValueError(f"by: expected one of {', '.join([*_PERIODS, *_CYCLES])}, got {by!r}")
-    return TimeBins(column, name or f"{column} by {by}", by)
+    words = by.replace("-", " ")
+    if words not in TIMES:
+        raise ValueError(f"by: expected one of {', '.join(TIMES)}, got {by!r}")
+    return TimeBins(column, name or f"{column} by {words}", words)
 
 
 def number(
@@ -203,11 +208,13 @@ def _checked(edges: Sequence[float]) -> tuple[float, ...]:
 def _local_times(column: Column, bins: TimeBins) -> Column:
     """Return dates, or timestamps as a clock on the wall shows them."""
     types = pyarrow().types
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = _read_times(column, bins.column)
     if types.is_timestamp(column.type):
         return pyarrow("pyarrow.compute").local_timestamp(column) if column.type.tz else column
     if not types.is_date(column.type):
         raise ValueError(
-            f"column {bins.column!r}: bins of time are made of dates and timestamps, got {column.type}; "
+            f"column {bins.column!r}: bins of time are made of dates and times, got {column.type}; "
             f"convert them first: pandas.to_datetime(df[{bins.column!r}])"
         )
     if bins.by.startswith("hour"):
@@ -215,11 +222,39 @@ def _local_times(column: Column, bins: TimeBins) -> Column:
     return column
 
 
+def _read_times(column: Column, name: str) -> Column:
+    """Return texts in ISO form as timestamps."""
+    kind = pyarrow().timestamp("us")
+    try:
+        return column.cast(kind)
+    except pyarrow().ArrowInvalid:
+        row = _first_that_fails(column, kind)
+        raise ValueError(
+            f"column {name!r}: {row_text(row)} holds {column[row].as_py()!r}, which is no time in ISO form "
+            f"such as 2013-01-05 07:10; convert the column first: pandas.to_datetime(df[{name!r}])"
+        ) from None
+
+
+def _first_that_fails(column: Column, kind: Any) -> int:
+    """Return the first row that cannot be cast, by halving where it may be."""
+    low, high = 0, len(column)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            column.slice(low, middle - low).cast(kind)
+        except pyarrow().ArrowInvalid:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
 def _cycle(times: Column, bins: TimeBins) -> Coded:
+    """Return the number of each time in its cycle, and labels of the whole cycle."""
     function, names = _CYCLES[bins.by]
-    parts = getattr(pyarrow("pyarrow.compute"), function)(times)
-    codes, distinct = distinct_values(parts, bins.column)
-    return Coded(codes, tuple(names[part] for part in distinct.to_pylist()))
+    numbers = getattr(pyarrow("pyarrow.compute"), function)(times).to_numpy()
+    first = int(names[0] == "")  # months count from one
+    return Coded(numbers.astype(np.int64) - first, names[first:])
 
 
 def _span_labels(starts: Any, by: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
@@ -96,7 +97,10 @@ def check_names(wanted: Sequence[str], existing: Sequence[str]) -> None:
     for name in wanted:
         count = list(existing).count(name)
         if count == 0:
-            raise ValueError(f"column {name!r}: not in the table, which has {', '.join(existing) or 'none'}")
+            close = get_close_matches(name, existing, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            has = ", ".join(existing) or "none"
+            raise ValueError(f"column {name!r}: not in the table, which has {has}{hint}")
         if count > 1:
             raise ValueError(f"column {name!r}: is there {count} times; rename all but one")
 

@@ -9,7 +9,9 @@ import numpy as np
 from gpualto._arrays import Array
 
 if TYPE_CHECKING:
+    from gpualto.decomposition.fitted import Fitted
     from gpualto.decomposition.model import CPModel
+    from gpualto.decomposition.tucker_model import TuckerModel
     from gpualto.tensor import Tensor
 
 
@@ -30,15 +32,31 @@ def columns_of_tensor(X: Tensor, value: str) -> dict[str, Array]:
 def columns_of_model(model: CPModel) -> dict[str, Array]:
     """Return the columns of a tidy table: see `CPModel.to_table`."""
     host = model.to_device("cpu")
-    modes = list(zip(host.labels, host.factors, strict=True))
-    names = [np.full(len(factor), item.title(mode)) for mode, (item, factor) in enumerate(modes)]
-    texts = [np.array([item.text(n) for n in range(len(factor))], str) for item, factor in modes]
-    indices = [np.arange(len(factor)) for factor in host.factors]
-    rows = sum(host.shape)
+    rows = [_rows(host, mode) for mode in range(host.ndim)]
+    names, texts, indices = (np.tile(np.concatenate(column), host.rank) for column in zip(*rows, strict=True))
     return {
-        "component": np.repeat(np.arange(1, host.rank + 1), rows),
-        "mode": np.tile(np.concatenate(names), host.rank),
-        "label": np.tile(np.concatenate(texts), host.rank),
-        "index": np.tile(np.concatenate(indices), host.rank),
+        "component": np.repeat(np.arange(1, host.rank + 1), sum(host.shape)),
+        "mode": names,
+        "label": texts,
+        "index": indices,
         "weight": np.concatenate(host.factors).T.reshape(-1),
     }
+
+
+def columns_of_tucker(model: TuckerModel) -> dict[str, Array]:
+    """Return the columns of a tidy table: see `TuckerModel.to_table`."""
+    host = model.to_device("cpu")
+    parts = []
+    for mode, factor in enumerate(host.factors):
+        length, rank = factor.shape
+        repeated = (np.tile(column, rank) for column in _rows(host, mode))
+        parts.append((*repeated, np.repeat(np.arange(1, rank + 1), length), factor.T.reshape(-1)))
+    names, texts, indices, columns, weights = map(np.concatenate, zip(*parts, strict=True))
+    return {"mode": names, "column": columns, "label": texts, "index": indices, "weight": weights}
+
+
+def _rows(model: Fitted, mode: int) -> tuple[Array, Array, Array]:
+    """Return the name of a mode, the label and the number of each of its indices."""
+    item, length = model.labels[mode], model.shape[mode]
+    texts = np.array([item.text(index) for index in range(length)], str)
+    return np.full(length, item.title(mode)), texts, np.arange(length)

@@ -52,7 +52,7 @@ def test_bins_by_name(run, tmp_path):
     )
     modes = "when:month,when:hour-of-day,delay:0/15/60,a:b"
     _, out, _ = run("convert", path, tmp_path / "trips.csv.gz", "--modes", modes)
-    assert "2 x 2 x 2 x 2" in out
+    assert "2 x 24 x 2 x 2" in out
     table = pd.read_csv(tmp_path / "trips.csv.gz")
     assert table["when by month"].tolist().count("2013-01") == 2
     assert set(table["delay"]) == {"[0, 15)", "[15, 60]"}
@@ -80,7 +80,11 @@ def test_rows_without_a_value_are_left_out_on_request(run, tmp_path):
     [
         ((), "is a table; say which columns become modes, .* by --modes A,B --value C; it has carrier, dest"),
         (("--modes", "carrier,nobody"), "column 'nobody': not in the table, which has carrier, dest"),
-        (("--modes", "carrier,hour:century"), "--modes: there are no bins 'century' as in 'hour:century'"),
+        (("--modes", "carrier, dset"), "column 'dset': .*; did you mean dest\\?"),
+        (
+            ("--modes", "carrier,hour:century"),
+            "there are no bins 'century' as in 'hour:century'; known are year, .* hour-of-day, 5",
+        ),
         (("--modes", "hour:0/x"), "--modes: the edges in 'hour:0/x' are not all numbers"),
         (("--modes", "carrier,carrier"), "--modes: 'carrier' is there twice"),
         (("--modes", "carrier", "--value", "dest"), "column 'dest': expected numbers, got string"),
@@ -124,3 +128,13 @@ def test_ranks_are_compared(run, flights_csv, tmp_path):
     rows = [line.split() for line in out.splitlines() if line.strip()[:2] in ("1 ", "2 ")]
     assert [float(row[1]) for row in rows] == pytest.approx([0.105, 0.157], abs=2e-3)
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_a_mode_without_bins_that_wants_some_is_named(run, tmp_path):
+    path = tmp_path / "rides.csv"
+    rows = "".join(f"A,{minute}.5\n" for minute in range(300))
+    path.write_text(f"from,minutes\n{rows}")
+    status, _, err = run("info", path, "--modes", "from,minutes")
+    assert status == 0
+    assert "minutes has 300 values in 300 rows" in err
+    assert run("info", path, "--modes", "from,minutes:5")[2] == ""

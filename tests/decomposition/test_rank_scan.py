@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_scan_by_any_method():
 class TestSplitting:
     def test_counts_are_dealt_out_to_the_halves_event_by_event(self):
         X = datasets.flights()
-        one, other = _halves(X, None, np.random.default_rng(0))
+        one, other = _halves(X, "counts", np.random.default_rng(0))
         np.testing.assert_array_equal(one.todense() + other.todense(), X.todense())
         deviations = (one.todense() - X.todense() / 2)[tuple(X.coords)] / np.sqrt(X.values / 4)
         assert abs(deviations.mean()) < 0.05
@@ -83,6 +83,30 @@ class TestSplitting:
         assert scan.match_scores[0] > 0.98
         assert scan.match_scores[1] < 0.9
 
+    def test_for_completion_the_entries_are_split_and_gaps_are_not_taken_for_zeros(self):
+        rng = np.random.default_rng(0)
+        factors = random_factors(0, (30, 30), 1)
+        known = (rng.random((30, 30)) < 0.6).nonzero()
+        X = Tensor.from_coo(known, (factors[0] @ factors[1].T)[known], (30, 30))
+        scan = rank_scan(X, [1, 2], method="complete", random_state=0, l2=1e-3)
+        assert all(map(math.isnan, scan.core_consistencies))
+        assert scan.match_scores[0] > 0.99
+        one, other = _halves(X, "entries", rng)
+        assert one.nnz + other.nnz == X.nnz
+        assert abs(one.nnz - other.nnz) < 2
+
+
+def test_a_callback_is_told_of_each_rank_and_may_stop():
+    seen = []
+
+    def callback(scan):
+        seen.append(scan.ranks)
+        return len(scan.ranks) == 2
+
+    scan = rank_scan(exact(2), [1, 2, 3], random_state=0, n_splits=0, n_restarts=1, callback=callback)
+    assert seen == [(1,), (1, 2)]
+    assert scan.ranks == (1, 2)
+
 
 @pytest.mark.parametrize(
     ("ranks", "options", "message"),
@@ -90,8 +114,10 @@ class TestSplitting:
         ([], {}, "^ranks: there are none"),
         ([2, 0], {}, "^ranks: expected a positive integer, got 0"),
         ([2], {"split": 1}, "^split: mode 1 of 1 indices cannot be halved"),
+        ([2], {"split": "entries"}, "^split: entries that are left out would be zeros"),
+        ([2], {"method": "poisson"}, "^method: expected one of als, nn, apr, complete, opt, got 'poisson'"),
         ([2], {"split": "counts"}, "^split: the values are not all counts"),
-        ([2], {"split": "modes"}, '^split: expected a mode or "counts", got'),
+        ([2], {"split": "modes"}, '^split: expected a mode, "counts" or "entries", got'),
     ],
 )
 def test_wrong_arguments_are_refused(ranks, options, message):

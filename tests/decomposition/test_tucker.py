@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 import pyttb
 import tensorly
@@ -139,6 +140,28 @@ def test_what_a_model_can_do(tmp_path):
         gpualto.CPModel.load(tmp_path / "model.npz")
     with pytest.raises(ValueError, match="coords: mode 0 has the coordinate 16"):
         model.values_at([[16], [0], [0], [0]])
+
+
+def test_a_model_in_words_and_as_a_table():
+    X = gpualto.datasets.flights()
+    model = tucker_als(X, (3, 3, 1, 1), random_state=0)
+    lines = model.describe(top=2).splitlines()
+    assert [line.partition(":")[0] for line in lines[:8]] == [
+        *(f"carrier {n}" for n in (1, 2, 3)),
+        *(f"dest {n}" for n in (1, 2, 3)),
+        "hour 1",
+        "month 1",
+    ]
+    assert lines[7] == "month 1: every"
+    largest = np.unravel_index(abs(model.core).argmax(), model.core.shape)
+    assert (
+        lines[8]
+        == f"core {model.core.max():,.0f}: carrier {largest[0] + 1}, dest {largest[1] + 1}, hour 1, month 1"
+    )
+    table = pd.DataFrame(model.to_table())
+    for mode, name in enumerate(["carrier", "dest"]):
+        part = table[table["mode"] == name].pivot(index="index", columns="column", values="weight")
+        np.testing.assert_array_equal(part, model.factors[mode])
 
 
 def test_restarts_keep_the_best_and_a_seed_repeats():
