@@ -1,6 +1,6 @@
 """Decompose and compute with sparse tensors in the Adaptive Linearized Tensor Order (ALTO)."""
 
-from gpualto import datasets, testing
+from gpualto import datasets, plot, report, testing
 from gpualto.decomposition.als import cp_als
 from gpualto.decomposition.completion import cp_complete
 from gpualto.decomposition.gradient import cp_opt
@@ -57,10 +57,12 @@ __all__ = [
     "model_values",
     "mttkrp",
     "plan_mttkrp",
+    "plot",
     "project",
     "rank_scan",
     "read",
     "read_table",
+    "report",
     "sddmm",
     "source",
     "testing",

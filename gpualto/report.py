@@ -9,7 +9,6 @@ import platform
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.words import amount, components_text, sentences, share
 from gpualto.io.files import replacing
 from gpualto.ops.model_values import model_values
@@ -65,6 +64,8 @@ def write_report(
 
     Raises
     ------
+    TypeError
+        If `model` is no CP model.
     ValueError
         If the name does not end in ``.html``, the shapes of model and tensor differ, or the model has numbers
         that are not finite.
@@ -82,6 +83,7 @@ def write_report(
     ...     "<h1>Flights</h1>" in page.read_text(encoding="utf-8")
     True
     """
+    require_cp_model(model)
     path = Path(path)
     if path.suffix.lower() != ".html":
         raise ValueError(f"path: the name of a report ends in .html, got {str(path)!r}")
@@ -178,13 +180,14 @@ def _surprises(model: CPModel, X: Tensor) -> str:
             *(_text(item.text(int(index))) for item, index in zip(X.labels, column, strict=True)),
             _number(amount(values[place])),
             _number(amount(expected[place])),
+            _number(amount(values[place] - expected[place])),
         ]
         for place, column in zip(order, coords.T, strict=True)
     ]
     heads = [item.title(mode) for mode, item in enumerate(X.labels)]
     return (
         "<p>The nonzeros whose values are farthest from those of the model.</p>"
-        f"{_table([*heads, 'value', 'model'], rows)}"
+        f"{_table([*heads, 'value', 'model', 'difference'], rows)}"
     )
 
 
@@ -204,32 +207,28 @@ def _data(X: Tensor) -> str:
     rows = []
     for mode, (item, coordinate) in enumerate(zip(host.labels, host.coords, strict=True)):
         used = len(np.unique(coordinate))
-        ends = [item.text(index) for index in sorted({0, X.shape[mode] - 1}) if X.shape[mode]]
+        ends = [item.text(index) for index in (0, X.shape[mode] - 1)] if X.shape[mode] else ["", ""]
         rows.append(
             [
                 _text(item.title(mode)),
                 _number(f"{X.shape[mode]:,}"),
                 _number(f"{used:,}"),
-                _text(" … ".join(ends)),
+                *map(_text, ends),
             ]
         )
-    return _pairs(facts) + _table(["mode", "indices", "with nonzeros", "from … to"], rows)
+    return _pairs(facts) + _table(["mode", "indices", "with nonzeros", "first", "last"], rows)
 
 
 def _versions() -> dict[str, object]:
     from gpualto import __version__
 
     loaded = [name for name in _PACKAGES if name in sys.modules]
-    packages = ", ".join(f"{name} {_version(name)}" for name in loaded)
+    packages = ", ".join(f"{name} {sys.modules[name].__version__}" for name in loaded)
     return {
         "gpualto": __version__,
         "with": f"Python {platform.python_version()}, {packages}",
         "on": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPU cores",
     }
-
-
-def _version(name: str) -> str:
-    return str(getattr(sys.modules[name], "__version__", "")) or version(name)
 
 
 def _lengths(shape: tuple[int, ...]) -> str:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpualto import AltoEncoding, CPModel, Tensor
+from gpualto import AltoEncoding, CPModel, Tensor, TuckerModel
 from gpualto.labels import ModeLabels
 from gpualto.plot import plot_column, plot_components, plot_fit, plot_layout, plot_rank_scan, plot_reuse
 from tests.oracle import random_tensor
@@ -73,6 +73,13 @@ def test_numbers_that_are_not_finite_are_refused_by_their_place():
         plot_components(CPModel([1.0], [np.ones((2, 1)), np.array([[1.0], [1.0], [np.nan]])]))
 
 
+def test_what_is_no_cp_model_is_refused():
+    with pytest.raises(TypeError, match=r"model: expected a gpualto\.CPModel, got TuckerModel"):
+        plot_components(TuckerModel(np.ones((1, 1)), [np.ones((2, 1)), np.ones((3, 1))]))
+    with pytest.raises(ValueError, match=r"top: expected a positive integer, got 'x\.png'"):
+        plot_components(CPModel([1.0], [np.ones((3, 1))]), "x.png")
+
+
 def test_a_column_alone_has_its_labels():
     model = CPModel(
         [1.0], [np.array([[3.0], [4.0]]), np.ones((1, 1))], (ModeLabels("m", ("a", "b")), ModeLabels())
@@ -95,6 +102,9 @@ def test_fits_have_a_line_for_each_model_and_a_panel_for_each_measure():
     assert list(likelihood.lines[1].get_ydata()) == [-9.0, -8.0, -7.0]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["als", "apr"]
     assert len({(line.get_color(), line.get_linestyle()) for line in fit.lines}) == 2
+    assert likelihood.get_yscale() == "linear"
+    falling = CPModel(None, factors, fits=(0.1, 0.3), measures={"violation": (900.0, 1e-4)})
+    assert plot_fit(falling).axes[1].get_yscale() == "log"
     with pytest.raises(ValueError, match="model 0 has no fits"):
         plot_fit(CPModel(None, factors))
 
@@ -130,7 +140,7 @@ def test_a_rank_scan_keeps_its_scale_and_says_what_lies_far_below():
     fit, consistency, match = plot_rank_scan(scan).axes
     assert list(fit.lines[0].get_ydata()) == [0.2, 0.4, 0.5]
     assert consistency.get_ylim()[0] > -50
-    assert [text.get_text() for text in consistency.texts] == ["-400,000%"]
+    assert [text.get_text() for text in consistency.texts] == ["< -999%"]
     assert [text.get_text() for text in match.texts] == ["not known"]
     with pytest.raises(ValueError, match=r"scan\.fits: 0 numbers were given for 3 ranks"):
         plot_rank_scan(SimpleNamespace(**{**vars(scan), "fits": ()}))

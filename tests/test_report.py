@@ -72,10 +72,10 @@ def test_the_entries_that_are_missed_most_are_listed_with_both_values(report):
     X = Tensor.from_coo([[0, 1, 2], [0, 1, 1]], [5.0, 1.0, 90.0], labels={"a": "xyz", "b": ["p", "q"]})
     page = report(CPModel(None, [np.ones((3, 1)), np.ones((2, 1))]), X)
     start = page.texts.index("What it misses")
-    assert page.texts[start + 2 : start + 14] == [
-        *("a", "b", "value", "model"),
-        *("z", "q", "90", "1"),
-        *("x", "p", "5", "1"),
+    assert page.texts[start + 2 : start + 17] == [
+        *("a", "b", "value", "model", "difference"),
+        *("z", "q", "90", "1", "89"),
+        *("x", "p", "5", "1", "4"),
     ]
 
 
@@ -107,6 +107,8 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
     model = CPModel([1.0], [np.ones((3, 1)), np.full((2, 1), np.nan)])
     with pytest.raises(ValueError, match="mode 1 has nan in row 0"):
         write_report(tmp_path / "a.html", model)
+    with pytest.raises(TypeError, match=r"model: expected a gpualto\.CPModel, got str"):
+        write_report(model, "a.html")
     with pytest.raises(ValueError, match=r"X: has shape \(2, 2\), the model \(3, 2\)"):
         write_report(tmp_path / "a.html", model, Tensor.from_dense(np.eye(2)))
     with pytest.raises(ValueError, match=r"path: the name of a report ends in \.html"):

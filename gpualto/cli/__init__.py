@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
-from gpualto.cli import check, convert, cpd, demo, formats, info, ranks, warmup
+from gpualto.cli import check, convert, cpd, demo, formats, info, ranks, show, warmup
 from gpualto.cli.arguments import EXIT_INTERRUPTED, Parser
 
 EXIT_ERROR = 2
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "  gpualto cpd ratings.tns --rank 8 --output model.npz\n"
         "  gpualto cpd flights.csv --modes carrier,dest,hour --value count --rank 8 --report page.html\n"
         "  gpualto ranks ratings.tns --ranks 2 4 8\n"
+        "  gpualto show model.npz --plot model.png\n"
         "  gpualto check ratings.tns --fix clean.tns\n"
         "  gpualto convert ratings.tns.gz ratings.npz\n"
         "  gpualto formats ratings.tns\n\n"
@@ -72,6 +73,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gpualto {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (demo, info, cpd, ranks, check, convert, formats, warmup):
+    for command in (demo, info, cpd, ranks, show, check, convert, formats, warmup):
         command.add_to(commands)
     return parser

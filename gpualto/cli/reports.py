@@ -29,7 +29,9 @@ def check(path: Path | None) -> None:
         check_output(path, (".html",))
 
 
-def write(path: Path | None, model: CPModel, X: Tensor, title: str, options: argparse.Namespace) -> None:
+def write(
+    path: Path | None, model: CPModel, X: Tensor | None, title: str, options: argparse.Namespace
+) -> None:
     """Write the page, whole or not at all, and say so."""
     if path is None:
         return

@@ -419,6 +419,12 @@ class CPModel(Fitted):
         return read_model(path)
 
 
+def require_cp_model(model: object) -> None:
+    """Raise `TypeError` for what is no CP model."""
+    if not isinstance(model, CPModel):
+        raise TypeError(f"model: expected a gpualto.CPModel, got {type(model).__name__}")
+
+
 def _require_same_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if shape != expected:
         raise ValueError(f"{name}: has shape {shape}, this model {expected}")

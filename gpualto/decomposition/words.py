@@ -53,7 +53,8 @@ def components_text(rank: int) -> str:
 def share(weights: Array, component: int) -> str:
     """Return the share of a component of the sum of all weights, by absolute value, in percent."""
     total = float(abs(weights).sum(dtype=np.float64)) or 1.0
-    return f"{abs(float(weights[component])) / total:.0%}"
+    part = abs(float(weights[component])) / total
+    return f"{part:.0%}" if part >= 0.01 or part == 0 else f"{part:.1%}"
 
 
 def _phrase(column: Array, labels: ModeLabels, mode: int) -> str:

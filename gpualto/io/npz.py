@@ -133,9 +133,10 @@ def _opened(path: StrPath, kind: str) -> Iterator[Any]:
         with zipfile.ZipFile(path):  # np.load would take a file of a single array as well
             pass
         with np.load(path, allow_pickle=False) as arrays:
-            found = str(arrays["kind"]) if "kind" in arrays.files else "something else"
+            found = str(arrays["kind"]) if "kind" in arrays.files else "file of another kind"
             if found != kind:
-                raise DataFileError(f"{path}: holds {found}, expected a {kind}")
+                hint = "; gpualto show prints it" if found == _MODEL else ""
+                raise DataFileError(f"{path}: holds a {found}, expected a {kind}{hint}")
             yield arrays
     except (FileNotFoundError, IsADirectoryError, PermissionError, DataFileError):
         raise

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpualto._arrays import Array
-from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.model import CPModel, require_cp_model
+from gpualto.decomposition.running import check_positive
 from gpualto.decomposition.words import share
 from gpualto.plot.figures import color_of, hide_frame, letters_inches, new_figure, shorten
 
@@ -18,6 +19,9 @@ _SHORT_MODE = 24
 _CELL_INCHES = (2.9, 0.72)
 _MARGIN_INCHES = (0.8, 0.5)
 _POINTS = 8
+_COMFORTABLE = 20
+"""More labels than this are set a little smaller."""
+
 _LABEL_GAP = 0.05
 _LONGEST_LABEL = 14
 _LONGEST_TITLE = 30
@@ -68,6 +72,8 @@ def plot_components(model: CPModel, top: int = 10) -> Any:
 
     Raises
     ------
+    TypeError
+        If it is no CP model.
     ValueError
         If an entry is not finite; mode, row and component are named.
     MissingPackageError
@@ -143,8 +149,8 @@ def plot_column(model: CPModel, component: int, mode: int, top: int = 10) -> Any
 
 def _drawable(model: CPModel, top: int) -> CPModel:
     """Return the model on the CPU, checked."""
-    if top < 1:
-        raise ValueError(f"top: expected a positive integer, got {top!r}")
+    require_cp_model(model)
+    check_positive("top", top)
     model = model.to_device("cpu")
     for mode, factor in enumerate(model.factors):
         bad = np.argwhere(~np.isfinite(factor))
@@ -204,5 +210,6 @@ def _draw(axis: Any, cell: _Cell, color: str) -> None:
 
 
 def _label(axis: Any, cell: _Cell) -> None:
-    axis.set_xticks(cell.positions, cell.texts, fontsize=_POINTS, parse_math=False)
+    points = _POINTS if len(cell.texts) <= _COMFORTABLE else _POINTS - 1
+    axis.set_xticks(cell.positions, cell.texts, fontsize=points, parse_math=False)
     axis.tick_params(axis="x", length=0, pad=2, labelrotation=90 if cell.is_upright else 0)

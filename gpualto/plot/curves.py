@@ -10,6 +10,8 @@ from gpualto.plot.figures import color_of, dashes_of, new_figure, open_frame, sh
 
 _PANEL_INCHES = (6.4, 2.4)
 _LONGEST_NAME = 40
+_WIDE = 100
+"""Positive numbers that differ by more than this factor have a logarithmic axis."""
 
 
 def plot_fit(models: CPModel | Sequence[CPModel], names: Sequence[str] | None = None) -> Any:
@@ -75,5 +77,8 @@ def _draw(axis: Any, measure: str, histories: list[tuple[float, ...]]) -> None:
             markevery=[len(history) - 1] if history else [],
             markersize=4,
         )
+    numbers = [number for history in histories for number in history]
+    if numbers and min(numbers) > 0 and max(numbers) > _WIDE * min(numbers):
+        axis.set_yscale("log")
     axis.set_ylabel(shorten(measure, _LONGEST_NAME), parse_math=False)
     open_frame(axis)

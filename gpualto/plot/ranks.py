@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gpualto.decomposition.words import amount
 from gpualto.plot.figures import GREY, color_of, new_figure, open_frame
 
 _PANEL_INCHES = (5.2, 1.6)
 
 _LOWEST_CONSISTENCY = -25.0
 """Core consistencies go down to minus millions; those below this are drawn here, with their number."""
+
+_LOWEST_NUMBER = -999
 
 
 def plot_rank_scan(scan: Any) -> Any:
@@ -90,6 +91,10 @@ def _limit_consistency(axis: Any, ranks: list[int], numbers: list[float]) -> Non
         if number < _LOWEST_CONSISTENCY:
             axis.plot(rank, _LOWEST_CONSISTENCY, marker="v", color=axis.lines[0].get_color(), markersize=5)
             axis.annotate(
-                f"{amount(number)}%", (rank, _LOWEST_CONSISTENCY), (0, 6), textcoords="offset points",
+                _percent(number), (rank, _LOWEST_CONSISTENCY), (0, 6), textcoords="offset points",
                 ha="center", fontsize=7,
             )  # fmt: skip
+
+
+def _percent(number: float) -> str:
+    return f"{number:.0f}%" if number > _LOWEST_NUMBER else f"< {_LOWEST_NUMBER}%"

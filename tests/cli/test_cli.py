@@ -35,7 +35,10 @@ def test_the_demo_shows_each_component_by_its_labels(run):
     "arguments",
     [
         ["--help"],
-        *([c, "--help"] for c in ("cpd", "ranks", "info", "check", "convert", "demo", "formats", "warmup")),
+        *(
+            [c, "--help"]
+            for c in ("cpd", "ranks", "show", "info", "check", "convert", "demo", "formats", "warmup")
+        ),
     ],
 )
 def test_help_has_examples(run, capsys, arguments):

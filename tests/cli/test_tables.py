@@ -138,3 +138,21 @@ def test_a_mode_without_bins_that_wants_some_is_named(run, tmp_path):
     assert status == 0
     assert "minutes has 300 values in 300 rows" in err
     assert run("info", path, "--modes", "from,minutes:5")[2] == ""
+
+
+def test_a_saved_model_is_shown(run, flights_csv, tmp_path):
+    model = tmp_path / "a.npz"
+    _, fitted, _ = run("cpd", flights_csv, *MODES, "--rank", 2, "--output", model)
+    outputs = [
+        argument for name in ("plot a.png", "table b.csv", "report a.html") for argument in name.split()
+    ]
+    outputs = [f"--{name}" if n % 2 == 0 else tmp_path / name for n, name in enumerate(outputs)]
+    status, out, err = run("show", model, *outputs)
+    assert (status, err) == (0, "")
+    assert fitted[fitted.index("component 1") : fitted.index("wrote")] in out
+    assert out.count("wrote ") == 3
+    status, _, err = run("info", model)
+    assert (status, "holds a gpualto CP model 1, expected a gpualto tensor 1; gpualto show" in err) == (
+        2,
+        True,
+    )

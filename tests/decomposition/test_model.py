@@ -153,7 +153,7 @@ class TestFiles:
         path = tmp_path / "x.npz"
         gpualto.write(path, Tensor.from_coo([[0]], [1.0]))
         with pytest.raises(
-            ValueError, match=r"x\.npz: holds gpualto tensor 1, expected a gpualto CP model 1"
+            ValueError, match=r"x\.npz: holds a gpualto tensor 1, expected a gpualto CP model 1"
         ):
             CPModel.load(path)
 
