@@ -82,7 +82,7 @@ class AltoEncoding:
         """Number of bits that each mode takes."""
         return tuple(max(length - 1, 0).bit_length() for length in self.shape)
 
-    @property
+    @cached_property
     def nbits(self) -> int:
         """Number of bits of the linear index."""
         return sum(self.bits_per_mode)
@@ -100,7 +100,7 @@ class AltoEncoding:
                     position += 1
         return tuple(map(tuple, positions))
 
-    @property
+    @cached_property
     def masks(self) -> tuple[int, ...]:
         """The bits of the index that belong to each mode."""
         return tuple(sum(1 << position for position in positions) for positions in self.positions)
@@ -114,7 +114,7 @@ class AltoEncoding:
         high = [np.min_scalar_type((1 << rest) - 1)] if rest and full else [np.dtype(np.uint64)] * bool(rest)
         return (np.dtype(np.uint64),) * full + tuple(high)
 
-    @property
+    @cached_property
     def index_nbytes(self) -> int:
         """Bytes that the index of one nonzero takes."""
         return sum(word.itemsize for word in self.words)

@@ -27,7 +27,7 @@ def main() -> None:
         "airlines": plot_components(gpualto.cp_apr(flights, 8, random_state=0, n_restarts=2)),
         "babynames": plot_components(gpualto.cp_nn(names, 6, random_state=0)),
         "fit": plot_fit(models),
-        "ranks": plot_rank_scan(gpualto.rank_scan(names, range(1, 9), random_state=0)),
+        "ranks": plot_rank_scan(gpualto.rank_scan(flights, range(2, 13, 2), method="apr", random_state=0)),
         "layout": plot_layout(flights.encoding, flights.labels),
         "reuse": plot_reuse(names),
         "orders": orders(),

@@ -61,7 +61,7 @@ def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
         reference.model_values(X, factors, out)
         return
     inputs = [as_rows(factor, out.dtype, X.nnz) for factor in factors]
-    layout = bits.layout_of(X.encoding, list(range(X.ndim)))
+    layout = bits.layout_of(X.encoding, range(X.ndim))
     stride = inputs[0].strides[0]
     out.fill(0)
     for panel in range(0, stride, PANEL_BYTES):

@@ -8,7 +8,8 @@ and 7-5.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import llvmlite.binding
@@ -48,19 +49,24 @@ def has_fast_bmi2() -> bool:
     return bool(features.get("bmi2")) and llvmlite.binding.get_host_cpu_name() not in _SLOW_PEXT
 
 
-def layout_of(encoding: AltoEncoding, modes: list[int], bmi2: bool | None = None) -> Layout:
+def layout_of(encoding: AltoEncoding, modes: Iterable[int], bmi2: bool | None = None) -> Layout:
     """Return the layout of an encoding for compiled code, its modes in the order given.
 
     Parameters
     ----------
     encoding : AltoEncoding
-    modes : list of int
+    modes : iterable of int
     bmi2 : bool, optional
         By default whether this CPU is better off with it.
     """
+    return _layout_of(encoding, tuple(modes), has_fast_bmi2() if bmi2 is None else bmi2)
+
+
+@lru_cache(maxsize=256)  # small tensors would feel the time
+def _layout_of(encoding: AltoEncoding, modes: tuple[int, ...], bmi2: bool) -> Layout:
     masks = [_by_word(encoding.masks[mode], len(encoding.words)) for mode in modes]
     shifts = [[sum(mask.bit_count() for mask in row[:word]) for word in range(len(row))] for row in masks]
-    if has_fast_bmi2() if bmi2 is None else bmi2:
+    if bmi2:
         return Bmi2(_as_words(masks), _as_words(shifts))
     moves = [[_moves(mask) for mask in row] for row in masks]
     return Steps(_as_words(masks), _as_words(shifts), tuple(map(_as_words, moves)))

@@ -23,7 +23,7 @@ _DIGIT_BITS = 11
 def linearize(encoding: AltoEncoding, coords: Coordinates) -> LinearIndex:
     """Return the linear indices of coordinates within the shape: see `AltoEncoding.linearize`."""
     nnz = coords[0].size
-    layout = bits.layout_of(encoding, list(range(encoding.ndim)))
+    layout = bits.layout_of(encoding, range(encoding.ndim))
     index = tuple(np.empty(nnz, word) for word in encoding.words)
     for number, word in enumerate(index):
         _in_parallel(kernels.pack_kernel(number), nnz, layout, coords, word)
@@ -33,7 +33,7 @@ def linearize(encoding: AltoEncoding, coords: Coordinates) -> LinearIndex:
 def delinearize(encoding: AltoEncoding, index: LinearIndex) -> Array:
     """Return the coordinates of linear indices: see `AltoEncoding.delinearize`."""
     nnz = index[0].size
-    layout = bits.layout_of(encoding, list(range(encoding.ndim)))
+    layout = bits.layout_of(encoding, range(encoding.ndim))
     coords = np.empty((encoding.ndim, nnz), np.int64)
     _in_parallel(kernels.unpack, nnz, index, layout, coords)
     return coords

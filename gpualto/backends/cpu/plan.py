@@ -126,7 +126,7 @@ def intervals(X: Tensor, nsegments: int) -> Partition:
         bounds = segment_bounds(X.nnz, nsegments)
         low = np.full((bounds.size - 1, X.ndim), np.iinfo(np.int64).max)
         high = np.full_like(low, -1)
-        layout = bits.layout_of(X.encoding, list(range(X.ndim)))
+        layout = bits.layout_of(X.encoding, range(X.ndim))
         pieces = zip(bounds[:-1], bounds[1:], low, high, strict=True)
         threads.run(kernels.mode_intervals, [(X.index, layout, *piece) for piece in pieces])
         X.derived[key] = Partition(bounds, low, high)
