@@ -9,6 +9,13 @@ from gpualto.plot import plot_column, plot_components, plot_fit, plot_layout, pl
 from tests.oracle import random_tensor
 
 
+def bar_heights(axis):
+    """Return the heights of the bars, negative ones too; nothing of an area, which has one outline."""
+    (collection,) = axis.collections
+    corners = [path.vertices for path in collection.get_paths()]
+    return [float(points[1, 1]) for points in corners if len(points) == 5]
+
+
 def tick_labels(axis):
     return [text.get_text() for text in axis.get_xticklabels()]
 
@@ -32,21 +39,20 @@ def test_a_row_for_each_component_and_a_column_for_each_mode(figure):
 
 
 def test_a_short_mode_is_drawn_whole_and_labelled_once(figure):
-    assert [len(figure.axes[n].patches) for n in (0, 3)] == [3, 3]
+    assert [len(bar_heights(figure.axes[n])) for n in (0, 3)] == [3, 3]
     assert tick_labels(figure.axes[0]) == []
     assert tick_labels(figure.axes[3]) == ["AA", "UA", "a very …arrier"]
 
 
 def test_a_long_mode_of_numbers_is_drawn_whole_in_its_order(figure):
-    assert list(figure.axes[1].patches) == []
-    assert len(figure.axes[1].collections) == 1
+    assert bar_heights(figure.axes[1]) == []
     assert tick_labels(figure.axes[4])[0] == "1900"
     assert tick_labels(figure.axes[4])[-1] == "1939"
 
 
 def test_of_another_long_mode_the_largest_entries_are_drawn(figure):
     for axis in (figure.axes[2], figure.axes[5]):
-        heights = [abs(bar.get_height()) for bar in axis.patches]
+        heights = [abs(height) for height in bar_heights(axis)]
         assert heights == sorted(heights, reverse=True)
         assert len(heights) == len(tick_labels(axis)) == 4
 
@@ -86,7 +92,7 @@ def test_a_column_alone_has_its_labels():
     )
     (axis,) = plot_column(model, 0, 0).axes
     assert tick_labels(axis) == ["a", "b"]
-    assert [bar.get_height() for bar in axis.patches] == pytest.approx([3, 4])
+    assert bar_heights(axis) == pytest.approx([3, 4])
     with pytest.raises(ValueError, match="component: expected a number from 0 to 0, got 1"):
         plot_column(model, 1, 0)
 

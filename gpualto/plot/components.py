@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpualto._arrays import Array
+from gpualto._optional import require
 from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.running import check_positive
 from gpualto.decomposition.words import share
@@ -18,6 +19,7 @@ _SHORT_MODE = 24
 
 _CELL_INCHES = (2.9, 0.72)
 _MARGIN_INCHES = (0.8, 0.5)
+_BAR_WIDTH = 0.75
 _POINTS = 8
 _COMFORTABLE = 20
 """More labels than this are set a little smaller."""
@@ -129,8 +131,8 @@ def plot_column(model: CPModel, component: int, mode: int, top: int = 10) -> Any
     Examples
     --------
     >>> model = CPModel([1.0], [[[0.6], [0.8]], [[1.0]]])
-    >>> [float(bar.get_height()) for bar in plot_column(model, 0, 0).axes[0].patches]
-    [0.6, 0.8]
+    >>> [text.get_text() for text in plot_column(model, 0, 0).axes[0].get_xticklabels()]
+    ['0', '1']
     """
     for name, number, count in (("component", component, model.rank), ("mode", mode, model.ndim)):
         if not 0 <= number < count:
@@ -199,7 +201,7 @@ def _draw(axis: Any, cell: _Cell, color: str) -> None:
     if cell.is_area:
         axis.fill_between(numbers, cell.entries, color=color, linewidth=0)
     else:
-        axis.bar(numbers, cell.entries, color=color, width=0.75)
+        axis.add_collection(_bars(cell.entries, color))
     low, high = float(cell.entries.min(initial=0)), float(cell.entries.max(initial=0))
     margin = 0.05 * (high - low) or 1.0
     axis.set_ylim(low - margin if low < 0 else 0, high + margin)
@@ -207,6 +209,17 @@ def _draw(axis: Any, cell: _Cell, color: str) -> None:
     axis.axhline(0, color="black", linewidth=0.6, clip_on=False)
     axis.set_xticks([])
     hide_frame(axis)
+
+
+def _bars(heights: Array, color: str) -> Any:
+    """Return bars as one object: as many objects as ``axis.bar`` makes take most of the time of a page."""
+    collections = require("matplotlib.collections", "plot", "plot_components")
+    half = _BAR_WIDTH / 2
+    corners = [
+        [(n - half, 0), (n - half, height), (n + half, height), (n + half, 0)]
+        for n, height in enumerate(heights.tolist())
+    ]
+    return collections.PolyCollection(corners, facecolor=color, linewidth=0)
 
 
 def _label(axis: Any, cell: _Cell) -> None:
