@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from gpualto._arrays import LARGEST_EXACT_INTEGER, Array, array_module, as_mode, mover_to
+from gpualto._arrays import array_module
 from gpualto.decomposition.completion import cp_complete
+from gpualto.decomposition.halves import Split, halves_of, match_of_halves, what_to_split
 from gpualto.decomposition.initial import as_generator
 from gpualto.decomposition.methods import Method, method_of
 from gpualto.decomposition.model import CPModel
@@ -21,8 +22,6 @@ from gpualto.tensor import Tensor, require_tensor
 _MOST_CORE_ENTRIES = 1 << 22
 _LOWEST_PERCENT = -100
 """Core consistencies below are not told apart in print."""
-
-Split = int | Literal["counts", "entries"] | None
 
 
 @dataclass(frozen=True)
@@ -137,9 +136,9 @@ def rank_scan(
     halves: list[tuple[Tensor, Tensor]] = []
     mode = None
     if n_splits:
-        what = _what_to_split(X, split, is_complete)
+        what = what_to_split(X, split, is_complete)
         mode = what if isinstance(what, int) else None
-        halves = [_halves(X, what, generator) for _ in range(n_splits)]
+        halves = [halves_of(X, what, generator) for _ in range(n_splits)]
 
     def fit(part: Tensor, rank: int) -> CPModel:
         return function(part, rank, n_restarts=n_restarts, random_state=generator, **options)
@@ -148,7 +147,7 @@ def rank_scan(
     for rank in _with_progress(ranks, progress):
         model = fit(X, rank)
         core = math.nan if is_complete else core_consistency(X, model)
-        scores = [_match(fit(one, rank), fit(other, rank), mode) for one, other in halves]
+        scores = [match_of_halves(fit(one, rank), fit(other, rank), mode) for one, other in halves]
         match = float(np.mean(scores)) if scores else math.nan
         scan = RankScan(
             (*scan.ranks, int(rank)),
@@ -208,57 +207,6 @@ def core_consistency(X: Tensor, model: CPModel) -> float:
     diagonal = (xp.arange(rank),) * ndim
     core[diagonal] -= 1
     return 100 * (1 - float(xp.square(core).sum()) / rank)
-
-
-def _what_to_split(X: Tensor, split: Split, is_complete: bool) -> int | str:
-    """Return what is split, checked: a mode, "counts" or "entries"."""
-    values = X.values
-    are_counts = bool(
-        ((values >= 0) & (values <= LARGEST_EXACT_INTEGER) & (values == np.floor(values))).all()
-    )
-    if split is None:
-        longest = int(np.argmax(X.shape))
-        split = "entries" if is_complete else "counts" if are_counts else longest
-    if split == "entries" and not is_complete:
-        raise ValueError("split: entries that are left out would be zeros, but for cp_complete")
-    if split == "counts" and not are_counts:
-        raise ValueError("split: the values are not all counts; split a mode instead")
-    if isinstance(split, str):
-        if split not in ("entries", "counts"):
-            raise ValueError(f'split: expected a mode, "counts" or "entries", got {split!r}')
-        return split
-    mode = as_mode(split, X.ndim)
-    if X.shape[mode] < 2 or X.ndim < 2:
-        raise ValueError(f"split: mode {mode} of {X.shape[mode]} indices cannot be halved")
-    return mode
-
-
-def _halves(X: Tensor, what: int | str, generator: Any) -> tuple[Tensor, Tensor]:
-    """Return two tensors that share out the counts, the entries or the indices of a mode, at random."""
-    xp = array_module(X.values)
-    if what == "counts":
-        counts = mover_to("cpu")(X.values).astype(np.int64)
-        first = xp.asarray(generator.binomial(counts, 0.5).astype(X.dtype))
-        return X.with_values(first).prune(), X.with_values(X.values - first).prune()
-    if isinstance(what, str):
-        chosen = xp.asarray(_half(X.nnz, generator))
-    else:
-        chosen = xp.asarray(_half(X.shape[what], generator))[X.coords[what]]
-    return X.select(chosen), X.select(~chosen)
-
-
-def _half(count: int, generator: Any) -> Array:
-    """Return a mask of half of some items, at random."""
-    mask = np.zeros(count, bool)
-    mask[generator.permutation(count)[: count // 2]] = True
-    return mask
-
-
-def _match(one: CPModel, other: CPModel, split_mode: int | None) -> float:
-    """Return the factor match score of two models in all modes but one that was split."""
-    kept = [mode for mode in range(one.ndim) if mode != split_mode]
-    left, right = (CPModel(m.weights, tuple(m.factors[mode] for mode in kept)) for m in (one, other))
-    return left.score(right, weight_penalty=False)[0]
 
 
 def _with_progress(ranks: Sequence[int], progress: bool) -> Any:

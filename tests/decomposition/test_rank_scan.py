@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpualto import CPModel, Tensor, core_consistency, cp_apr, datasets, rank_scan
-from gpualto.decomposition.rank_scan import _halves
+from gpualto.decomposition.halves import halves_of
 from tests.oracle import dense_model, random_factors, random_tensor
 
 SHAPE = (12, 13, 14)
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_scan_by_any_method():
 class TestSplitting:
     def test_counts_are_dealt_out_to_the_halves_event_by_event(self):
         X = datasets.flights()
-        one, other = _halves(X, "counts", np.random.default_rng(0))
+        one, other = halves_of(X, "counts", np.random.default_rng(0))
         np.testing.assert_array_equal(one.todense() + other.todense(), X.todense())
         deviations = (one.todense() - X.todense() / 2)[tuple(X.coords)] / np.sqrt(X.values / 4)
         assert abs(deviations.mean()) < 0.05
@@ -71,7 +71,7 @@ class TestSplitting:
 
     def test_the_indices_of_a_mode_are_shared_out(self):
         X = random_tensor(0, SHAPE, 300)
-        one, other = _halves(X, 1, np.random.default_rng(0))
+        one, other = halves_of(X, 1, np.random.default_rng(0))
         assert len(np.unique(one.coords[1])) + len(np.unique(other.coords[1])) == 13
         np.testing.assert_array_equal(one.todense() + other.todense(), X.todense())
 
@@ -91,7 +91,7 @@ class TestSplitting:
         scan = rank_scan(X, [1, 2], method="complete", random_state=0, l2=1e-3)
         assert all(map(math.isnan, scan.core_consistencies))
         assert scan.match_scores[0] > 0.99
-        one, other = _halves(X, "entries", rng)
+        one, other = halves_of(X, "entries", rng)
         assert one.nnz + other.nnz == X.nnz
         assert abs(one.nnz - other.nnz) < 2
 

@@ -61,6 +61,20 @@ def test_hosvd(cupy, counts):
     )
 
 
+def test_labels_of_new_data_are_aligned(cupy, counts):
+    labels = [[f"{mode}{n}" for n in range(length)] for mode, length in enumerate(SHAPE)]
+    X = gpualto.Tensor.from_coo(counts.coords, counts.values, SHAPE, labels=labels)
+    model = gpualto.cp_nn(X, 2, random_state=0)
+    turned = [X.shape[0] - 1 - X.coords[0], *X.coords[1:]]
+    other = gpualto.Tensor.from_coo(turned, X.values, SHAPE, labels=[labels[0][::-1], *labels[1:]])
+    there = gpualto.project(model.to_device("cuda"), other.to_device("cuda"), 2)
+    np.testing.assert_allclose(there.get(), gpualto.project(model, X, 2), atol=1e-8)
+    new = [["new", *labels[0][1:]], None, None]
+    named = gpualto.Tensor.from_coo(counts.coords, counts.values, SHAPE, labels=new).to_device("cuda")
+    with pytest.raises(ValueError, match="has labels that are not known: 'new'"):
+        named.align(model.labels)
+
+
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_projection(cupy, counts, nonnegative):
     model = gpualto.cp_nn(counts, 3, random_state=0)
