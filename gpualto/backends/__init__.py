@@ -44,6 +44,18 @@ class Backend(Protocol):
     def model_values(self, X: Any, factors: list[Array], out: Array) -> None:
         """Fill `out` with the sum of the product of the factor rows that each entry selects."""
 
+    def mttkrp_of_ratios(
+        self,
+        X: Any,
+        factors: list[Array],
+        mode: int,
+        smallest: float,
+        out: Array,
+        *,
+        deterministic: bool = False,
+    ) -> None:
+        """Fill `out` with the MTTKRP of each value over that of the model which the factors make."""
+
     def sort_entries(
         self, encoding: AltoEncoding, coords: Coordinates, values: Array
     ) -> tuple[LinearIndex, Array]:

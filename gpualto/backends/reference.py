@@ -10,11 +10,12 @@ import numpy as np
 from gpualto._arrays import Array, Coordinates
 from gpualto.backends import Fill
 from gpualto.backends.dense import solve_normal_equations
+from gpualto.backends.ratios import two_passes
 from gpualto.encoding import AltoEncoding, LinearIndex
 from gpualto.ordering import argsort
 
 if TYPE_CHECKING:
-    from gpualto.tensor import AnyTensor
+    from gpualto.tensor import AnyTensor, Tensor
 
 __all__ = [
     "argsort",
@@ -23,6 +24,7 @@ __all__ = [
     "explain",
     "model_values",
     "mttkrp",
+    "mttkrp_of_ratios",
     "plan_mttkrp",
     "solve_normal_equations",
     "sort_entries",
@@ -68,6 +70,13 @@ def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
             rows *= factor[coords[n]]
         out[start : start + len(rows)] = rows.sum(axis=1)
         start += len(rows)
+
+
+def mttkrp_of_ratios(
+    X: Tensor, factors: list[Array], mode: int, smallest: float, out: Array, *, deterministic: bool = False
+) -> None:
+    """Fill `out` with the MTTKRP of each value over the model's, which counts as `smallest` at least."""
+    two_passes(model_values, mttkrp, X, factors, mode, smallest, out, deterministic)
 
 
 def describe() -> str:

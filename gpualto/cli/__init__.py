@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gpualto import __version__
 from gpualto._optional import MissingPackageError
 from gpualto.cli import check, convert, cpd, demo, formats, info, ranks, show, warmup
-from gpualto.cli.arguments import EXIT_INTERRUPTED, Parser
+from gpualto.cli.arguments import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, Parser
 
 EXIT_ERROR = 2
 
@@ -34,11 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(given)
     options.command_line = shlex.join(["gpualto", *given])
     try:
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CLOSED_PIPE
     except (ValueError, TypeError, OSError, MemoryError, MissingPackageError) as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return EXIT_ERROR
         print(f"gpualto {options.command}: {_one_line(error)}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:

@@ -11,6 +11,9 @@ from gpualto.io.files import split_suffix
 EXIT_INTERRUPTED = 130
 """What a shell expects after Ctrl-C."""
 
+EXIT_CLOSED_PIPE = 141
+"""And where whoever reads has had enough: ``gpualto info FILE | head``."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module
+from gpualto._arrays import Array, array_module, empty
+from gpualto.backends import backend_for
 from gpualto.decomposition.als import fit_of
 from gpualto.decomposition.initial import Init, RandomState
 from gpualto.decomposition.linear_algebra import gram, hadamard
@@ -22,7 +23,6 @@ from gpualto.decomposition.running import (
     check_positive,
 )
 from gpualto.ops.model_values import model_values
-from gpualto.ops.mttkrp import mttkrp
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
 
@@ -86,8 +86,8 @@ def cp_apr(
     -----
     A multiplicative update never lowers the likelihood. At the beginning of a mode's updates, entries near
     zero whose gradient asks for more are lifted ("inadmissible zeros"), which may lower it for a moment. An
-    update takes the model's values at the nonzeros and an MTTKRP with the ratios of data and model; nothing
-    of the size of nonzeros times rank is kept.
+    update takes the model's values at the nonzeros and an MTTKRP with the ratios of data and model, on the
+    CPU in one pass that decodes each nonzero once; nothing of the size of nonzeros times rank is kept.
 
     References
     ----------
@@ -152,9 +152,9 @@ def _ratio(X: Tensor, factors: list[Array], mode: int, scaled: Array, determinis
     The sum over nonzeros of data over model, times the product of the other modes' factor rows.
     """
     inputs = [scaled if n == mode else factor for n, factor in enumerate(factors)]
-    model = model_values(X, inputs)
-    quotients = X.values / np.maximum(model, _SMALLEST).astype(X.dtype, copy=False)
-    return mttkrp(X.with_values(quotients), inputs, mode, deterministic=deterministic)
+    out = empty(scaled.shape, X.dtype, array_module(scaled))
+    backend_for(X).mttkrp_of_ratios(X, inputs, mode, _SMALLEST, out, deterministic=deterministic)
+    return out
 
 
 def _lift(factor: Array, ratio: Array | None) -> Array:

@@ -413,8 +413,15 @@ class TestErrors:
 
     def test_a_closed_pipe_is_quiet(self):
         command = f"{sys.executable} -m gpualto cpd {FLIGHTS} --rank 60 --sweeps 1 --top 100 | head -1"
-        result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+        script = f"{command}; echo ${{PIPESTATUS[0]}}"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
         assert result.stderr == ""
+        assert result.stdout.splitlines()[-1] == "141"
+
+    def test_a_pipe_that_is_closed_before_the_first_line(self):
+        script = f"{sys.executable} -m gpualto info {FLIGHTS} | true; echo ${{PIPESTATUS[0]}}"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        assert (result.stdout, result.stderr) == ("141\n", "")
 
 
 class TestComponents:

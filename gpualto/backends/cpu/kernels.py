@@ -90,6 +90,27 @@ def model_values_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callab
     return kernel
 
 
+@cache
+def ratios_kernel(stride: int, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """Return the loop ``kernel(words, layout, values, order, start, stop, model, smallest, bases, place)``.
+
+    It does what that of `mttkrp_kernel` does, each value divided by the sum of the product of the rows at
+    `model`, one a mode in the order of `layout`, or by `smallest` where that is larger. Whole rows only.
+    """
+    as_number = dtype.type
+    one = as_number(1)
+
+    @compiled
+    def kernel(words, layout, values, order, start, stop, model, smallest, bases, place):
+        for step in range(np.uint64(start), np.uint64(stop)):
+            position = stored_position(order, step)
+            coords = coordinates(words, layout, position)
+            expected = max(sum_of_product(one, model, coords, stride, stride), smallest)
+            add_to(place, as_number(values[position]) / expected, bases, coords, stride, stride)
+
+    return kernel
+
+
 def stored_position(order: Any, step: Any) -> Any:
     """Return which position is taken at a step: compiled code only."""
     raise NotImplementedError("for compiled code")

@@ -13,6 +13,7 @@ from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
 from gpualto.backends.cuda.launching import address, blocks_for, c_name, kernel, pointers, words_parameter
 from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
+from gpualto.backends.ratios import two_passes
 from gpualto.format.storage import StoredTensor
 from gpualto.kernels import layout_source, translation_unit
 from gpualto.ordering import argsort
@@ -27,6 +28,7 @@ __all__ = [
     "explain",
     "model_values",
     "mttkrp",
+    "mttkrp_of_ratios",
     "plan_mttkrp",
     "solve_normal_equations",
     "sort_entries",
@@ -72,6 +74,13 @@ def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
     grid = (blocks_for(cupy, function, _THREADS, X.nnz),)
     parameters = (words_parameter(X.index), np.int64(X.nnz), pointers(list(map(address, rows))), address(out))
     function(grid, (_THREADS,), parameters)
+
+
+def mttkrp_of_ratios(
+    X: Tensor, factors: list[Array], mode: int, smallest: float, out: Array, *, deterministic: bool = False
+) -> None:
+    """Fill `out`: see `gpualto.backends.reference.mttkrp_of_ratios`."""
+    two_passes(model_values, mttkrp, X, factors, mode, smallest, out, deterministic)
 
 
 def source(X: AnyTensor, mode: int, rank: int, dtype: np.dtype[np.floating]) -> str:
