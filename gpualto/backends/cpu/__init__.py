@@ -126,13 +126,13 @@ def mttkrp_of_ratios(
     inputs = [as_rows(factors[n], out.dtype, X.nnz) for n in modes]
     layout = bits.layout_of(X.encoding, modes)
     private = private_rows(plan, out)
-    model, least = addresses(inputs), out.dtype.type(smallest)
+    bases, least = addresses(inputs), out.dtype.type(smallest)
     threads.run(
         kernels.ratios_kernel(out.strides[0], out.dtype),
         [
             (
                 *(X.index, layout, X.values, plan.order, segment.start, segment.stop),
-                *(model, least, model[1:], place),
+                *(least, bases, place),
             )
             for segment, place in places(plan, out, private)
         ],

@@ -54,12 +54,7 @@ def add_product(
     The row of factor k begins at ``bases[k] + coords[k + 1] * stride``; the first coordinate is that of the
     target. Rows are `width` bytes of numbers of the type of `value`.
     """
-
-    def store(builder: Builder, pointer: Any, product: Any) -> None:
-        loaded = builder.load(pointer, align=value.bitwidth // 8)
-        builder.store(builder.fadd(loaded, product), pointer, align=value.bitwidth // 8)
-
-    return _row_update(target, value, bases, coords, stride, width, store)
+    return _row_update(target, value, bases, coords, stride, width, _add)
 
 
 @intrinsic(prefer_literal=True)
@@ -67,15 +62,28 @@ def add_product_atomically(
     typing_context: Any, target: Any, value: Any, bases: Any, coords: Any, stride: Any, width: Any
 ) -> Typing:
     """Do what `add_product` does, each number of the row by an atomic addition."""
+    return _row_update(target, value, bases, coords, stride, width, _add_atomically)
 
-    def store(builder: Builder, pointer: Any, product: Any) -> None:
-        first = builder.bitcast(pointer, product.type.element.as_pointer())
-        for lane in range(product.type.count):
-            address = builder.gep(first, [_I32(lane)])
-            number = builder.extract_element(product, _I32(lane))
-            builder.atomic_rmw("fadd", address, number, "monotonic")
 
-    return _row_update(target, value, bases, coords, stride, width, store)
+@intrinsic(prefer_literal=True)
+def add_ratio(
+    typing_context: Any, target: Any, value: Any, smallest: Any, bases: Any, coords: Any, stride: Any
+) -> Typing:
+    """Add a product of rows, times the value over what the model has, to the row at the address `target`.
+
+    The product is that of one row of each factor but the first. What the model has is the sum of the product
+    of the rows of all factors, or `smallest` where that is larger. The row of factor k begins at
+    ``bases[k] + coords[k] * stride`` and is `stride` bytes of numbers of the type of `value`.
+    """
+    return _ratio_update(target, value, smallest, bases, coords, stride, _add)
+
+
+@intrinsic(prefer_literal=True)
+def add_ratio_atomically(
+    typing_context: Any, target: Any, value: Any, smallest: Any, bases: Any, coords: Any, stride: Any
+) -> Typing:
+    """Do what `add_ratio` does, each number of the row by an atomic addition."""
+    return _ratio_update(target, value, smallest, bases, coords, stride, _add_atomically)
 
 
 @intrinsic(prefer_literal=True)
@@ -92,14 +100,35 @@ def sum_of_product(typing_context: Any, one: Any, bases: Any, coords: Any, strid
         total = ir.Constant(element, 0.0)
         for start, vector in _vectors(element, width.literal_value, nbytes):
             loaded = [builder.load(_pointer(builder, row, start, vector), align=nbytes) for row in rows]
-            product = reduce(builder.fmul, loaded)
-            function = ir.FunctionType(element, [element, vector])
-            name = f"llvm.vector.reduce.fadd.v{vector.count}f{8 * nbytes}"
-            instruction = cgutils.get_or_insert_function(builder.module, function, name)
-            total = builder.call(instruction, [total, product], fastmath=("reassoc",))
+            total = _add_sum(builder, total, reduce(builder.fmul, loaded))
         return total
 
     return one(one, bases, coords, stride, width), generate
+
+
+def _add_sum(builder: Builder, total: Any, vector: Any) -> Any:
+    """Return a number plus the sum of a vector, in whatever order is quickest."""
+    kind = vector.type
+    bits = {ir.FloatType(): 32, ir.DoubleType(): 64}[kind.element]
+    function = ir.FunctionType(kind.element, [kind.element, kind])
+    name = f"llvm.vector.reduce.fadd.v{kind.count}f{bits}"
+    instruction = cgutils.get_or_insert_function(builder.module, function, name)
+    return builder.call(instruction, [total, vector], fastmath=("reassoc",))
+
+
+def _add(builder: Builder, pointer: Any, product: Any) -> None:
+    """Add a vector to that in memory, which need not begin at a multiple of more than a number."""
+    nbytes = {ir.FloatType(): 4, ir.DoubleType(): 8}[product.type.element]
+    loaded = builder.load(pointer, align=nbytes)
+    builder.store(builder.fadd(loaded, product), pointer, align=nbytes)
+
+
+def _add_atomically(builder: Builder, pointer: Any, product: Any) -> None:
+    first = builder.bitcast(pointer, product.type.element.as_pointer())
+    for lane in range(product.type.count):
+        address = builder.gep(first, [_I32(lane)])
+        number = builder.extract_element(product, _I32(lane))
+        builder.atomic_rmw("fadd", address, number, "monotonic")
 
 
 def _row(builder: Builder, bases: Any, coords: Any, factor: int, mode: int, stride: Any) -> Any:
@@ -132,6 +161,33 @@ def _row_update(
         return context.get_dummy_value()
 
     return types.void(target, value, bases, coords, stride, width), generate
+
+
+def _ratio_update(
+    target: Any, value: Any, smallest: Any, bases: Any, coords: Any, stride: Any, store: Callable[..., None]
+) -> Typing:
+    def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Any:
+        target_address, number, least, base_addresses, coordinates, *_ = arguments
+        element, nbytes = _ELEMENTS[value], value.bitwidth // 8
+        own, *others = (_row(builder, base_addresses, coordinates, k, k, stride) for k in range(len(bases)))
+        one, total = ir.Constant(element, 1.0), ir.Constant(element, 0.0)
+        products = []
+        for start, vector in _vectors(element, stride.literal_value, nbytes):
+            product = _splat(builder, one, vector)
+            for row in others:
+                loaded = builder.load(_pointer(builder, row, start, vector), align=nbytes)
+                product = builder.fmul(product, loaded)
+            own_row = builder.load(_pointer(builder, own, start, vector), align=nbytes)
+            total = _add_sum(builder, total, builder.fmul(product, own_row))
+            products.append((start, vector, product))
+        is_larger = builder.fcmp_unordered(">", total, least)  # what is no number stays none
+        ratio = builder.fdiv(number, builder.select(is_larger, total, least))
+        for start, vector, product in products:
+            pointer = _pointer(builder, target_address, start, vector)
+            store(builder, pointer, builder.fmul(product, _splat(builder, ratio, vector)))
+        return context.get_dummy_value()
+
+    return types.void(target, value, smallest, bases, coords, stride), generate
 
 
 def _vectors(element: Any, width: int, element_bytes: int) -> Iterator[tuple[int, Any]]:

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numba.core import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from gpualto.backends.cpu.bits import coordinates, pack
-from gpualto.backends.cpu.instructions import add_product, add_product_atomically, sum_of_product
+from gpualto.backends.cpu.instructions import (
+    add_product,
+    add_product_atomically,
+    add_ratio,
+    add_ratio_atomically,
+    sum_of_product,
+)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,21 +98,19 @@ def model_values_kernel(stride: int, width: int, dtype: np.dtype[Any]) -> Callab
 
 @cache
 def ratios_kernel(stride: int, dtype: np.dtype[Any]) -> Callable[..., None]:
-    """Return the loop ``kernel(words, layout, values, order, start, stop, model, smallest, bases, place)``.
+    """Return the loop ``kernel(words, layout, values, order, start, stop, smallest, bases, place)``.
 
     It does what that of `mttkrp_kernel` does, each value divided by the sum of the product of the rows at
-    `model`, one a mode in the order of `layout`, or by `smallest` where that is larger. Whole rows only.
+    `bases`, one a mode in the order of `layout`, or by `smallest` where that is larger. Whole rows only.
     """
     as_number = dtype.type
-    one = as_number(1)
 
     @compiled
-    def kernel(words, layout, values, order, start, stop, model, smallest, bases, place):
+    def kernel(words, layout, values, order, start, stop, smallest, bases, place):
         for step in range(np.uint64(start), np.uint64(stop)):
             position = stored_position(order, step)
             coords = coordinates(words, layout, position)
-            expected = max(sum_of_product(one, model, coords, stride, stride), smallest)
-            add_to(place, as_number(values[position]) / expected, bases, coords, stride, stride)
+            add_ratio_to(place, as_number(values[position]), smallest, bases, coords, stride)
 
     return kernel
 
@@ -118,6 +122,11 @@ def stored_position(order: Any, step: Any) -> Any:
 
 def add_to(place: Any, value: Any, bases: Any, coords: Any, stride: Any, width: Any) -> None:
     """Add a value times the product of rows to a row of a place: compiled code only."""
+    raise NotImplementedError("for compiled code")
+
+
+def add_ratio_to(place: Any, value: Any, smallest: Any, bases: Any, coords: Any, stride: Any) -> None:
+    """Add a value over the model's, times the product of rows, to a row of a place: compiled code only."""
     raise NotImplementedError("for compiled code")
 
 
@@ -133,28 +142,57 @@ def _add_to(place, value, bases, coords, stride, width):
     return _UPDATES[place.instance_class]
 
 
+@overload(add_ratio_to, prefer_literal=True)
+def _add_ratio_to(place, value, smallest, bases, coords, stride):
+    return _RATIO_UPDATES[place.instance_class]
+
+
+@register_jitable
+def _own_row(place, coords, stride):
+    """Return the address of the row of a place that the first coordinate selects."""
+    return place.rows + coords[0] * np.uint64(stride)
+
+
+@register_jitable
+def _private_or_own_row(place, coords, stride):
+    offset = coords[0] - place.first
+    if offset < place.nrows:
+        return place.private + offset * np.uint64(stride)
+    return _own_row(place, coords, stride)
+
+
 def _add_plainly(place, value, bases, coords, stride, width):
-    add_product(place.rows + coords[0] * np.uint64(stride), value, bases, coords, stride, width)
+    add_product(_own_row(place, coords, stride), value, bases, coords, stride, width)
 
 
 def _add_split(place, value, bases, coords, stride, width):
-    offset = coords[0] - place.first
-    if offset < place.nrows:
-        target = place.private + offset * np.uint64(stride)
-    else:
-        target = place.rows + coords[0] * np.uint64(stride)
-    add_product(target, value, bases, coords, stride, width)
+    add_product(_private_or_own_row(place, coords, stride), value, bases, coords, stride, width)
 
 
 def _add_atomically(place, value, bases, coords, stride, width):
-    target = place.rows + coords[0] * np.uint64(stride)
     if coords[0] - place.first < place.nrows:
-        add_product_atomically(target, value, bases, coords, stride, width)
+        add_product_atomically(_own_row(place, coords, stride), value, bases, coords, stride, width)
     else:
-        add_product(target, value, bases, coords, stride, width)
+        add_product(_own_row(place, coords, stride), value, bases, coords, stride, width)
+
+
+def _add_ratio_plainly(place, value, smallest, bases, coords, stride):
+    add_ratio(_own_row(place, coords, stride), value, smallest, bases, coords, stride)
+
+
+def _add_ratio_split(place, value, smallest, bases, coords, stride):
+    add_ratio(_private_or_own_row(place, coords, stride), value, smallest, bases, coords, stride)
+
+
+def _add_ratio_atomically(place, value, smallest, bases, coords, stride):
+    if coords[0] - place.first < place.nrows:
+        add_ratio_atomically(_own_row(place, coords, stride), value, smallest, bases, coords, stride)
+    else:
+        add_ratio(_own_row(place, coords, stride), value, smallest, bases, coords, stride)
 
 
 _UPDATES = {Plain: _add_plainly, Split: _add_split, Atomic: _add_atomically}
+_RATIO_UPDATES = {Plain: _add_ratio_plainly, Split: _add_ratio_split, Atomic: _add_ratio_atomically}
 
 
 @compiled
