@@ -102,6 +102,7 @@ def render(model: CPModel, X: Tensor | None, title: str, details: Mapping[str, o
         require_tensor(X)
         if X.shape != model.shape:
             raise ValueError(f"X: has shape {X.shape}, the model {model.shape}")
+        X = X.to_device("cpu")
         sections += [_section("What it misses", _surprises(model, X)), _section("Data", _data(X))]
     return Template(_template()).substitute(
         title=escape(title),
@@ -171,18 +172,16 @@ def _surprises(model: CPModel, X: Tensor) -> str:
     """Return the entries that the model is farthest off."""
     if X.nnz == 0:
         return "<p>There are no nonzeros.</p>"
-    expected = model_values(X.to_device("cpu"), model)
-    values = X.to_device("cpu").values
-    order = np.argsort(-abs(values - expected), kind="stable")[:_SURPRISES]
-    coords = X.to_device("cpu").coords[:, order]
+    expected = model_values(X, model)
+    order = np.argsort(-abs(X.values - expected), kind="stable")[:_SURPRISES]
     rows = [
         [
             *(_text(item.text(int(index))) for item, index in zip(X.labels, column, strict=True)),
-            _number(amount(values[place])),
+            _number(amount(X.values[place])),
             _number(amount(expected[place])),
-            _number(amount(values[place] - expected[place])),
+            _number(amount(X.values[place] - expected[place])),
         ]
-        for place, column in zip(order, coords.T, strict=True)
+        for place, column in zip(order, X.coords[:, order].T, strict=True)
     ]
     heads = [item.title(mode) for mode, item in enumerate(X.labels)]
     return (
@@ -192,7 +191,6 @@ def _surprises(model: CPModel, X: Tensor) -> str:
 
 
 def _data(X: Tensor) -> str:
-    host = X.to_device("cpu")
     facts: dict[str, object] = {
         "shape": _lengths(X.shape),
         "nonzeros": f"{X.nnz:,}",
@@ -200,12 +198,10 @@ def _data(X: Tensor) -> str:
         "stored as": f"{X.encoding.nbits} bits in {format_bytes(X.nbytes)}, {X.dtype}",
     }
     if X.nnz:
-        low, high, total = map(
-            amount, (host.values.min(), host.values.max(), host.values.sum(dtype=np.float64))
-        )
+        low, high, total = map(amount, (X.values.min(), X.values.max(), X.values.sum(dtype=np.float64)))
         facts["values"] = f"{low} to {high}, sum {total}"
     rows = []
-    for mode, (item, coordinate) in enumerate(zip(host.labels, host.coords, strict=True)):
+    for mode, (item, coordinate) in enumerate(zip(X.labels, X.coords, strict=True)):
         used = len(np.unique(coordinate))
         ends = [item.text(index) for index in (0, X.shape[mode] - 1)] if X.shape[mode] else ["", ""]
         rows.append(

@@ -24,21 +24,28 @@ def align(X: Tensor, labels: Sequence[ModeLabels], unknown: Unknown = "error") -
         raise ValueError(f'unknown: expected "error" or "drop", got {unknown!r}')
     if len(labels) != X.ndim:
         raise ValueError(f"labels: {len(labels)} modes were given for a tensor of {X.ndim}")
+    named = [_merged(own, wanted) for own, wanted in zip(X.labels, labels, strict=True)]
+    changed = [mode for mode, own in enumerate(X.labels) if named[mode] != own]
+    if not changed:
+        return X
     xp, coords, shape = array_module(X.values), list(X.coords), list(X.shape)
     kept = xp.ones(X.nnz, bool)
-    for mode, (own, wanted) in enumerate(zip(X.labels, labels, strict=True)):
-        if own.entries is None or wanted.entries is None or own.entries == wanted.entries:
-            continue
-        places = xp.asarray(_places(own.entries, wanted.entries))[coords[mode]]
+    for mode in changed:
+        own, wanted = X.labels[mode].entries or (), named[mode].entries or ()
+        places = xp.asarray(_places(own, wanted))[coords[mode]]
         if unknown == "error" and bool((places < 0).any()):
-            raise _unknown_labels(own, wanted, np.unique(X.to_device("cpu").coords[mode]), mode)
+            used = np.unique(X.to_device("cpu").coords[mode])
+            raise _unknown_labels(X.labels[mode], named[mode], used, mode)
         kept &= places >= 0
-        coords[mode], shape[mode] = places, len(wanted.entries)
-    named = [
-        own if wanted.entries is None else ModeLabels(own.name or wanted.name, wanted.entries)
-        for own, wanted in zip(X.labels, labels, strict=True)
-    ]
+        coords[mode], shape[mode] = places, len(wanted)
     return Tensor.from_coo([c[kept] for c in coords], X.values[kept], shape, labels=named)
+
+
+def _merged(own: ModeLabels, wanted: ModeLabels) -> ModeLabels:
+    """Return the labels that a mode gets: its own where one of the two has none."""
+    if own.entries is None or wanted.entries is None:
+        return own
+    return ModeLabels(own.name or wanted.name, wanted.entries)
 
 
 def _places(own: tuple[str, ...], wanted: tuple[str, ...]) -> Array:

@@ -40,3 +40,13 @@ def test_labels_that_no_entry_has_may_be_unknown():
 def test_modes_without_labels_stay():
     X = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels=[["x", "y"]])
     assert_tensors_equal(X.align([ModeLabels()]), X)
+    bare = Tensor.from_coo([[0, 1], [0, 1]], [1.0, 2.0], labels=[None, ["x", "y"]])
+    aligned = bare.align([ModeLabels("a", ("u", "v", "w")), ModeLabels("b", ("y", "x"))])
+    assert aligned.shape == (2, 2)
+    assert aligned.labels[0] == ModeLabels()
+    assert aligned.todense().tolist() == [[0, 1], [2, 0]]
+
+
+def test_what_is_aligned_already_is_not_sorted_again():
+    X = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels=[["x", "y"]])
+    assert X.align(X.labels) is X

@@ -20,6 +20,8 @@ _BYTES_AT_ONCE = 256
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _ELEMENTS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
+_BYTES = {ir.FloatType(): 4, ir.DoubleType(): 8}
+
 Builder = Any
 Typing = tuple[Any, Callable[..., Any]]
 
@@ -109,16 +111,15 @@ def sum_of_product(typing_context: Any, one: Any, bases: Any, coords: Any, strid
 def _add_sum(builder: Builder, total: Any, vector: Any) -> Any:
     """Return a number plus the sum of a vector, in whatever order is quickest."""
     kind = vector.type
-    bits = {ir.FloatType(): 32, ir.DoubleType(): 64}[kind.element]
     function = ir.FunctionType(kind.element, [kind.element, kind])
-    name = f"llvm.vector.reduce.fadd.v{kind.count}f{bits}"
+    name = f"llvm.vector.reduce.fadd.v{kind.count}f{8 * _BYTES[kind.element]}"
     instruction = cgutils.get_or_insert_function(builder.module, function, name)
     return builder.call(instruction, [total, vector], fastmath=("reassoc",))
 
 
 def _add(builder: Builder, pointer: Any, product: Any) -> None:
     """Add a vector to that in memory, which need not begin at a multiple of more than a number."""
-    nbytes = {ir.FloatType(): 4, ir.DoubleType(): 8}[product.type.element]
+    nbytes = _BYTES[product.type.element]
     loaded = builder.load(pointer, align=nbytes)
     builder.store(builder.fadd(loaded, product), pointer, align=nbytes)
 
