@@ -11,6 +11,9 @@ constexpr double double_rounding = 2.220446049250313e-16;
 constexpr double smallest_pivot = 1e-6;  // as on the host: gpualto/backends/dense.py says why
 constexpr int most_sweeps = 30;
 
+template <class T>
+constexpr double smallest_square = sizeof(T) == 4 ? 1e-20 : 1e-280;  // likewise
+
 // A square matrix in global memory, worked on by all threads of one block.
 struct Matrix {
   double* numbers;
@@ -118,12 +121,11 @@ __device__ void diagonalise(const Matrix& a, const Matrix& vectors, Rotation* ro
   }
 }
 
-// Writes factor * the (pseudo-)inverse of a Gram product to `inverse`. `work` holds two matrices and 4 rows.
+// Writes the (pseudo-)inverse of a Gram product to `inverse`. `work` holds two matrices and 4 rows.
 // Grid: one block.
 template <class T, int Threads>
 __global__ void __launch_bounds__(Threads, 1)
-    invert_gram(const double* __restrict__ gram, int rank, double factor, double* __restrict__ work,
-                T* __restrict__ inverse) {
+    invert_gram(const double* __restrict__ gram, int rank, double* __restrict__ work, T* __restrict__ inverse) {
   __shared__ int busy;
   const Matrix a{work, rank}, vectors{work + static_cast<long long>(rank) * rank, rank};
   double* const scale = vectors.numbers + static_cast<long long>(rank) * rank;
@@ -132,19 +134,19 @@ __global__ void __launch_bounds__(Threads, 1)
   Rotation* const rotations = reinterpret_cast<Rotation*>(row);  // (rank + 1) / 2 of them, in the same place
   const auto load_scaled = [&] {
     for_entries(rank, rank, [&](int i, int j) {
-      a(i, j) = gram[static_cast<long long>(i) * rank + j] / (scale[i] * scale[j]);
+      a(i, j) = gram[static_cast<long long>(i) * rank + j] * (scale[i] * scale[j]);
     });
     __syncthreads();
   };
   const auto store = [&](auto entry) {
     for_entries(rank, rank, [&](int i, int j) {
-      inverse[static_cast<long long>(i) * rank + j] = static_cast<T>(factor * entry(i, j) / (scale[i] * scale[j]));
+      inverse[static_cast<long long>(i) * rank + j] = static_cast<T>(entry(i, j) * (scale[i] * scale[j]));
     });
   };
 
   for (int i = static_cast<int>(threadIdx.x); i < rank; i += Threads) {
     const double diagonal = gram[static_cast<long long>(i) * rank + i];
-    scale[i] = diagonal > 0 ? sqrt(diagonal) : 1;
+    scale[i] = diagonal > smallest_square<T> ? 1 / sqrt(diagonal) : 0;
   }
   __syncthreads();
   load_scaled();

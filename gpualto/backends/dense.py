@@ -10,6 +10,9 @@ SMALLEST_PIVOT = 1e-6
 """Below it, rounding in an explicit inverse would reach the well determined directions as well: the fit of a
 sweep could fall. An eigendecomposition keeps it to the directions that hardly matter."""
 
+SMALLEST_SQUARE = {np.dtype(np.float32): 1e-20, np.dtype(np.float64): 1e-280}
+"""A component of a smaller squared norm counts as one of zeros: its inverse would leave the type's range."""
+
 
 def solve_normal_equations(gram_product: Array, right: Array) -> Array:
     """Return the least-squares solution U of ``U @ gram_product = right``, of the type of `right`.
@@ -17,12 +20,12 @@ def solve_normal_equations(gram_product: Array, right: Array) -> Array:
     By Cholesky; where the Gram product is close to singular, by the pseudo-inverse. The columns
     are scaled to a unit diagonal first, so that components of very different size do not look singular.
     """
-    scale = np.sqrt(gram_product.diagonal())
-    scale = np.where(scale > 0, scale, 1.0)
-    scaled = gram_product / np.outer(scale, scale)
+    squares, smallest = gram_product.diagonal(), SMALLEST_SQUARE[right.dtype]
+    scale = np.where(squares > smallest, 1 / np.sqrt(np.maximum(squares, smallest)), 0.0)
+    scaled = gram_product * np.outer(scale, scale)
     root = _inverse_root(scaled)
     inverse = np.linalg.pinv(scaled, hermitian=True) if root is None else root.T @ root
-    return right @ (inverse / np.outer(scale, scale)).astype(right.dtype, copy=False)
+    return right @ (inverse * np.outer(scale, scale)).astype(right.dtype, copy=False)
 
 
 def _inverse_root(matrix: Array) -> Array | None:

@@ -11,7 +11,7 @@ import numpy as np
 from gpualto._arrays import Array, array_module, as_mode, empty
 from gpualto.backends import backend_for
 from gpualto.decomposition.initial import Init, RandomState
-from gpualto.decomposition.linear_algebra import column_products, gram, hadamard
+from gpualto.decomposition.linear_algebra import column_products, gram, hadamard, normalize_columns
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, by_sweeps, check_not_negative
 from gpualto.decomposition.updates import Update, hals, least_squares, roughness, smooth
@@ -178,12 +178,16 @@ def sweeps(
 ) -> Iterator[Sweep[CPModel]]:
     """Yield what alternating least squares has after each sweep, without end.
 
-    The weights of the start matter only where every mode is fixed, or an update starts from the factor it
-    replaces: least squares takes the scale of the other factors into account.
+    Columns have norm one throughout, those of fixed factors too, which are given back as they were. The
+    weights of the start matter only where every mode is fixed, or an update starts from its factor.
     """
     backend, xp = backend_for(X), array_module(X.values)
     norm = X.norm()
-    weights, factors = start.weights, list(start.factors)
+    units, norms = zip(*map(normalize_columns, start.factors), strict=True)
+    weights, factors = hadamard([start.weights, *norms]), list(units)
+    given = {mode: start.factors[mode] for mode in constraints.fixed}
+    given_norms = hadamard([xp.ones(start.rank), *(norms[mode] for mode in given)])
+    given_norms = np.where(given_norms > 0, given_norms, 1.0)
     grams = [gram(factor) for factor in factors]
     products = [empty(factor.shape, X.dtype, xp) for factor in factors]
     free = [mode for mode in range(X.ndim) if mode not in constraints.fixed]
@@ -205,7 +209,8 @@ def sweeps(
             inner = column_products(products[last], factors[last]) @ weights
             model_norm_squared = weights @ hadamard(grams) @ weights
             fit = fit_of(norm, *xp.stack([model_norm_squared, inner]).tolist())
-        yield Sweep(CPModel(weights, tuple(factors)), fit, violation=None if free else -math.inf)
+        model = CPModel(weights / given_norms, tuple(given.get(n, unit) for n, unit in enumerate(factors)))
+        yield Sweep(model, fit, violation=None if free else -math.inf)
 
 
 def fit_of(norm: float, model_norm_squared: float, inner: float) -> float:

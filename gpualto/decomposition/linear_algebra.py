@@ -50,9 +50,9 @@ def column_products(left: Array, right: Array) -> Array:
     return np.einsum("ir,ir->r", left, right, dtype=np.float64)
 
 
-def hadamard(matrices: Iterable[Array]) -> Array:
-    """Return the elementwise product of matrices of one shape."""
-    return reduce(np.multiply, matrices)
+def hadamard(arrays: Iterable[Array]) -> Array:
+    """Return the elementwise product of arrays of one shape."""
+    return reduce(np.multiply, arrays)
 
 
 def normalize_with_gram(factor: Array) -> tuple[Array, Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module, as_mode
 from gpualto.backends import backend_for
-from gpualto.decomposition.linear_algebra import gram, hadamard
+from gpualto.decomposition.linear_algebra import gram, hadamard, normalize_columns
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import check_finite
 from gpualto.decomposition.updates import hals
@@ -65,17 +65,16 @@ def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = F
     if X.ndim != model.ndim or X.shape[:mode] + X.shape[mode + 1 :] != expected:
         raise ValueError(f"X: has shape {X.shape}, expected the model's {model.shape} but for mode {mode}")
     check_finite(X)
-    factors: list[Array | None] = list(model.factors)
-    factors[mode] = None
+    units = {n: normalize_columns(factor) for n, factor in enumerate(model.factors) if n != mode}
+    factors = [units[n][0] if n in units else None for n in range(model.ndim)]
     xp = array_module(X.values)
-    grams = [gram(factor) for factor in factors if factor is not None]
-    product = hadamard(grams or [xp.ones((model.rank, model.rank))])
-    right = mttkrp(X, factors, mode) if grams else xp.repeat(X.todense()[:, np.newaxis], model.rank, axis=1)
+    product = hadamard([gram(unit) for unit, _ in units.values()] or [xp.ones((model.rank, model.rank))])
+    right = mttkrp(X, factors, mode) if units else xp.repeat(X.todense()[:, np.newaxis], model.rank, axis=1)
     solution = (
         _nonnegative(product, right) if nonnegative else backend_for(X).solve_normal_equations(product, right)
     )
-    weights = model.weights
-    return solution / np.where(weights != 0, weights, 1.0).astype(solution.dtype)
+    weights = hadamard([model.weights, *(norms for _, norms in units.values())])
+    return (solution / np.where(weights != 0, weights, 1.0)).astype(solution.dtype, copy=False)
 
 
 def _mode_of(model: CPModel, mode: int | str) -> int:

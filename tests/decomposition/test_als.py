@@ -186,6 +186,20 @@ class TestStarts:
 
 
 class TestFixedModes:
+    @pytest.mark.parametrize(
+        ("dtype", "scale"), [(np.float32, 1e-18), (np.float32, 1e15), (np.float64, 1e-120)]
+    )
+    @pytest.mark.parametrize("fixed", [[], [1], [0, 2]])
+    def test_the_size_of_a_start_does_not_matter(self, dtype, scale, fixed):
+        X = random_tensor(0, (6, 7, 8), 90, dtype)
+        start = random_factors(0, X.shape, 3, dtype)
+        large = [factor * dtype(scale) for factor in start]
+        expected = cp_als(X, 3, init=start, fixed_modes=fixed, n_iter_max=4, tol=0)
+        model = cp_als(X, 3, init=large, fixed_modes=fixed, n_iter_max=4, tol=0)
+        np.testing.assert_allclose(model.fits, expected.fits, atol=1e-5)
+        weights = expected.weights / float(scale) ** len(fixed)
+        np.testing.assert_allclose(model.weights, weights, rtol=1e-3)
+
     def test_the_last_mode_may_be_fixed(self):
         given, expected = case("cp-fixed-last")
         factors = [np.array(factor) for factor in given["factors"]]

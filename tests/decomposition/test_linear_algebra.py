@@ -64,6 +64,19 @@ def test_components_of_very_different_size_are_not_taken_for_singular():
     np.testing.assert_allclose(solve_normal_equations(matrix, expected @ matrix), expected, rtol=1e-9)
 
 
+squares = st.one_of(st.floats(0, 1e300), st.sampled_from([0.0, 5e-324, 1e-300, 1e-45, 1e-20, 1e300]))
+
+
+@given(st.lists(squares, min_size=1, max_size=4), st.sampled_from([np.float32, np.float64]))
+def test_components_of_any_size_are_solved_for_or_count_as_zero(squares, dtype):
+    squares = np.minimum(squares, 1e30) if dtype == np.float32 else np.array(squares)
+    right = np.sqrt(squares)[np.newaxis].astype(dtype)  # what a tensor of norm one may give
+    solution = solve_normal_equations(np.diag(squares), right)
+    solved = solution[0] != 0
+    assert solved[squares > (1e-19 if dtype == np.float32 else 1e-279)].all()
+    np.testing.assert_allclose(solution[0, solved] * right[0, solved], 1, rtol=1e-5)
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
 def test_columns_of_any_size_are_normalized(scale):
     factor = random_matrix(0, 6, 3) * scale

@@ -44,6 +44,16 @@ def test_components_of_weight_zero_do_not_divide():
     assert np.isfinite(project(model, random_tensor(0, (5, 4), 9), 0)).all()
 
 
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e-15), (np.float64, 1e-120), (np.float64, 1e100)])
+def test_the_size_of_the_columns_does_not_matter(dtype, scale):
+    model = CPModel([2.0, 0.5], random_factors(0, (3, 4, 5), 2, dtype))
+    X = random_tensor(1, (3, 6, 5), 40, dtype)
+    scaled = CPModel(model.weights, [model.factors[0] * dtype(scale), model.factors[1], model.factors[2]])
+    rows = project(scaled, X, 1)
+    assert rows.dtype == dtype
+    np.testing.assert_allclose(rows * dtype(scale), project(model, X, 1), rtol=1e-4)
+
+
 def test_one_mode():
     model = CPModel([2.0], [np.ones((3, 1))])
     X = Tensor.from_coo([[0, 3]], [4.0, 6.0], (5,))

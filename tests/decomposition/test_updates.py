@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpualto
@@ -55,6 +55,7 @@ def penalised(X, model, l2, penalties):
 
 @settings(max_examples=40)
 @given(small_tensors(), st.integers(1, 3), st.floats(0, 3), st.floats(0, 3), st.booleans())
+@example(gpualto.Tensor.from_coo([[], []], [], (1, 1)), 1, 5e-324, 0.0, False)
 def test_no_sweep_raises_the_penalised_objective(X, rank, l2, penalty, is_nonnegative):
     objectives = []
     cp_als(

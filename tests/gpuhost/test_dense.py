@@ -9,7 +9,7 @@ from tests.gpuhost.device import Kernels, addresses, c_name, poisoned
 THREADS = 64
 
 
-def invert(gram, factor=1.0, dtype=np.float64, *, seed=0, checked=False):
+def invert(gram, dtype=np.float64, *, seed=0, checked=False):
     rank = len(gram)
     work = poisoned(2 * rank * rank + 4 * rank, np.float64)
     inverse = poisoned((rank, rank), dtype)
@@ -17,7 +17,7 @@ def invert(gram, factor=1.0, dtype=np.float64, *, seed=0, checked=False):
         f"invert_gram<{c_name(dtype)}, {THREADS}>",
         (1,),
         THREADS,
-        [*addresses(gram), np.int32(rank), np.float64(factor), *addresses(work, inverse)],
+        [*addresses(gram), np.int32(rank), *addresses(work, inverse)],
         {"gram": gram, "work": work, "inverse": inverse},
         seed=seed,
     )
@@ -33,7 +33,7 @@ def random_gram(rank, rows, seed=0):
 @pytest.mark.parametrize("rank", [1, 2, 7, 16, 33])
 def test_regular(rank, seed):
     gram = random_gram(rank, 3 * rank + 5)
-    np.testing.assert_allclose(invert(gram, 0.5, seed=seed), 0.5 * np.linalg.inv(gram), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(invert(gram, seed=seed), np.linalg.inv(gram), rtol=1e-9, atol=1e-12)
 
 
 def test_float32():
@@ -60,6 +60,12 @@ def test_equal_components():
 def test_components_of_zero_and_of_very_different_size():
     gram = np.diag([1e-200, 0.0, 1e150])
     np.testing.assert_allclose(np.diag(invert(gram)), [1e200, 0.0, 1e-150], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [(np.float32, 1e-40), (np.float64, 5e-324)])
+def test_components_whose_inverse_leaves_the_type_count_as_zero(dtype, tiny):
+    np.testing.assert_array_equal(invert(np.diag([tiny, 1.0, tiny]), dtype=dtype), np.diag([0.0, 1.0, 0.0]))
+    assert invert(np.array([[tiny]]), dtype=dtype) == 0
 
 
 @pytest.mark.parametrize("gram", [random_gram(9, 30), random_gram(9, 3)], ids=["regular", "singular"])

@@ -25,6 +25,6 @@ def solve_normal_equations(gram_product: Array, right: Array) -> Array:
     work = cupy.empty(2 * rank * rank + 4 * rank, np.float64)
     inverse = cupy.empty((rank, rank), right.dtype)
     invert = kernel(cupy, _NO_LAYOUT, "dense.cu", f"invert_gram<{c_name(right.dtype)}, {_THREADS}>")
-    parameters = (address(gram), np.int32(rank), np.float64(1), address(work), address(inverse))
+    parameters = (address(gram), np.int32(rank), address(work), address(inverse))
     invert((1,), (_THREADS,), parameters)
     return right @ inverse
