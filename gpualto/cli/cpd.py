@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpualto.cli import pictures, reports, tables
+from gpualto.cli import outputs
 from gpualto.cli.arguments import (
     EXIT_INTERRUPTED,
     Commands,
@@ -23,7 +23,6 @@ from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.methods import METHODS
 from gpualto.decomposition.model import CPModel
 from gpualto.io.files import stem
-from gpualto.plot import plot_components
 from gpualto.profiling import profiled
 
 
@@ -69,9 +68,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
     parser.add_argument("--profile", action="store_true", help="show where the time went")
-    pictures.add_option(parser)
-    tables.add_option(parser)
-    reports.add_option(parser)
+    outputs.add_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -79,9 +76,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.output:
         check_output(options.output, (".npz",))
-    pictures.check(options.plot)
-    tables.check(options.table)
-    reports.check(options.report)
+    outputs.check(options)
     check_options(options.method, _given(options))
     X = read_input(options)
     print(X)
@@ -107,9 +102,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         model.save(options.output)
         print(f"wrote {options.output}")
-    pictures.draw(plot_components, model, options.plot)
-    tables.write(model, options.table)
-    reports.write(options.report, model, X, stem(options.file), options)
+    outputs.write(options, model, X, stem(options.file))
     return 0
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 
 from gpualto import datasets
-from gpualto.cli import pictures, reports
+from gpualto.cli import outputs
 from gpualto.cli.arguments import Commands, add_command, natural, positive
 from gpualto.cli.components import format_components
 from gpualto.cli.fitting import describe, fit
-from gpualto.plot import plot_components
 
 
 def add_to(commands: Commands) -> None:
@@ -23,15 +22,13 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument("--rank", type=positive, default=8, help="number of components (default: 8)")
     parser.add_argument("--top", type=natural, default=6, metavar="K", help="labels per mode (default: 6)")
-    pictures.add_option(parser)
-    reports.add_option(parser)
+    outputs.add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    pictures.check(options.plot)
-    reports.check(options.report)
+    outputs.check(options)
     X = datasets.flights()
     print("Flights out of New York in 2013, by carrier, destination, scheduled hour and month:")
     print(f"{X}\n")
@@ -39,6 +36,5 @@ def run(options: argparse.Namespace) -> int:
     print(describe(model))
     print("Each component pairs carriers, destinations, hours and months that go together:\n")
     print(format_components(model, options.top))
-    pictures.draw(plot_components, model, options.plot)
-    reports.write(options.report, model, X, "Flights out of New York in 2013", options)
+    outputs.write(options, model, X, "Flights out of New York in 2013")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from typing import Any, get_args
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from gpualto.cli import arguments
 from gpualto.io import read
-from gpualto.io.tables import column_names, is_table, read_columns, tensor_of
+from gpualto.io.tables import TableFile, is_table, tensor_of
 from gpualto.tables import binning
 from gpualto.tables.binning import Bins
 from gpualto.tables.columns import Missing, rows_without_value
@@ -26,6 +27,7 @@ A table (.csv, .tsv, also compressed, or .parquet) needs --modes. A column there
   delay:5                   five intervals with about equal numbers of rows
   delay:-inf/0/15/inf       intervals between edges
   month=when:month          the mode is called month
+  "a, b",c                  a column whose name has a comma
 """
 
 
@@ -56,14 +58,14 @@ def read_input(options: argparse.Namespace) -> Tensor:
         return read(options.file, index_base=options.index_base)
     if options.index_base != 1:
         raise ValueError(f"--index-base: is for .tns files, and {options.file} is a table")
-    columns = column_names(options.file)
+    file = TableFile(options.file)
     if options.modes is None:
         raise ValueError(
             f"{options.file}: is a table; say which columns become modes, and which holds the values if any, "
-            f"by --modes A,B --value C; it has {', '.join(columns)}"
+            f"by --modes A,B --value C; it has {', '.join(file.names)}"
         )
-    modes = [as_mode(text.strip(), columns) for text in options.modes.split(",")]
-    table = read_columns(options.file, names_of(as_bins(modes), options.value))
+    modes = [as_mode(text, file.names) for text in _split(options.modes)]
+    table = file.read(names_of(as_bins(modes), options.value))
     if options.drop_missing:
         _say_what_is_left_out(table)
     missing: Missing = "drop" if options.drop_missing else "error"
@@ -90,6 +92,15 @@ def _say_what_is_left_out(table: Any) -> None:
     columns = dict(zip(table.column_names, table.columns, strict=True))
     count = int(np.count_nonzero(rows_without_value(columns)))
     print(f"left out {count:,} of {table.num_rows:,} rows, which have no value in one of the columns")
+
+
+def _split(modes: str) -> list[str]:
+    """Return the items between commas; one in double quotes may have commas itself."""
+    try:
+        items = next(csv.reader([modes], skipinitialspace=True))
+    except csv.Error as error:
+        raise ValueError(f"--modes: cannot be split at its commas: {error}") from None
+    return [text.strip() for text in items]
 
 
 def as_mode(text: str, columns: list[str]) -> str | Bins:

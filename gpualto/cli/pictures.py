@@ -28,10 +28,8 @@ def check(path: Path | None) -> None:
         check_output(path, _SUFFIXES)
 
 
-def draw(plot: Callable[[T], Any], what: T, path: Path | None) -> None:
+def draw(plot: Callable[[T], Any], what: T, path: Path) -> None:
     """Write the picture that a function draws, whole or not at all, and say so."""
-    if path is None:
-        return
     figure = plot(what)
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower())

@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
         random_state=options.seed,
         callback=_print_last,
     )
-    pictures.draw(plot_rank_scan, scan, options.plot)
+    if options.plot is not None:
+        pictures.draw(plot_rank_scan, scan, options.plot)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from gpualto._arrays import Array
 from gpualto.io.files import DataFileError, StrPath, read_bytes, replacing, split_suffix
@@ -83,7 +83,7 @@ def read_table(
     path = Path(path)
     if not is_table(path):
         raise ValueError(f"path: {str(path)!r} does not end in .csv, .tsv (also compressed) or .parquet")
-    columns = read_columns(path, names_of(as_bins(modes), value))
+    columns = TableFile(path).read(names_of(as_bins(modes), value))
     return tensor_of(path, columns, modes, value, aggregate, missing)
 
 
@@ -97,13 +97,63 @@ def tensor_of(
         raise DataFileError(f"{path}: {str(error).removeprefix('df: ')}") from None
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of the columns of a table file."""
-    with _errors_of(path):
-        if split_suffix(path)[0] == ".parquet":
-            with path.open("rb") as file:
-                return list(pyarrow("pyarrow.parquet").read_schema(file).names)
-        return _names_in_text(path, read_bytes(path))
+class TableFile:
+    """A table in a file: the names of its columns, and the columns that are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _errors_of(path):
+            is_parquet = split_suffix(path)[0] == ".parquet"
+            self._content: _Content = _Parquet(path) if is_parquet else _Text(path)
+        self.names = self._content.names
+
+    def read(self, names: Sequence[str]) -> Any:
+        """Return columns as an Arrow table."""
+        wanted = list(dict.fromkeys(names))
+        with _errors_of(self._path):
+            check_names(wanted, self.names)
+            return self._content.read(wanted)
+
+
+class _Content(Protocol):
+    names: list[str]
+
+    def read(self, wanted: list[str]) -> Any: ...
+
+
+class _Parquet:
+    """One file; `pyarrow.parquet.read_table` would add columns for folders named ``a=1``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            self.names: list[str] = pyarrow("pyarrow.parquet").read_schema(file).names
+
+    def read(self, wanted: list[str]) -> Any:
+        with self._path.open("rb") as file:
+            return pyarrow("pyarrow.parquet").ParquetFile(file).read(columns=wanted)
+
+
+class _Text:
+    """Text, read and unpacked once, whose first line Arrow takes as it takes the whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._text = read_bytes(path)
+        delimiter = _DELIMITERS[split_suffix(path)[0]]
+        self._csv = pyarrow("pyarrow.csv")
+        self._parsing = self._csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        with self._csv.open_csv(pyarrow().BufferReader(self._text), parse_options=self._parsing) as reader:
+            self.names: list[str] = reader.schema.names
+
+    def read(self, wanted: list[str]) -> Any:
+        return self._csv.read_csv(
+            pyarrow().BufferReader(self._text),
+            read_options=self._csv.ReadOptions(block_size=_BLOCK_BYTES),
+            parse_options=self._parsing,
+            convert_options=self._csv.ConvertOptions(
+                include_columns=wanted, strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
+        )
 
 
 def write_table(path: Path, columns: Mapping[str, Array]) -> None:
@@ -116,49 +166,6 @@ def write_table(path: Path, columns: Mapping[str, Array]) -> None:
         else:
             csv = pyarrow("pyarrow.csv")
             csv.write_csv(table, file, csv.WriteOptions(delimiter=_DELIMITERS[suffix]))
-
-
-def read_columns(path: Path, names: Sequence[str]) -> Any:
-    """Return some columns of a file as an Arrow table."""
-    wanted = list(dict.fromkeys(names))
-    with _errors_of(path):
-        if split_suffix(path)[0] == ".parquet":
-            return _read_parquet(path, wanted)
-        return _read_text(path, wanted)
-
-
-def _read_parquet(path: Path, wanted: list[str]) -> Any:
-    """Return columns of one file; `pyarrow.parquet.read_table` would add some for folders named ``a=1``."""
-    with path.open("rb") as file:
-        parquet = pyarrow("pyarrow.parquet").ParquetFile(file)
-        check_names(wanted, parquet.schema_arrow.names)
-        return parquet.read(columns=wanted)
-
-
-def _read_text(path: Path, wanted: list[str]) -> Any:
-    csv = pyarrow("pyarrow.csv")
-    text = read_bytes(path)
-    check_names(wanted, _names_in_text(path, text))
-    return csv.read_csv(
-        pyarrow().BufferReader(text),
-        read_options=csv.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=_parse_options(path),
-        convert_options=csv.ConvertOptions(
-            include_columns=wanted, strings_can_be_null=True, quoted_strings_can_be_null=False
-        ),
-    )
-
-
-def _names_in_text(path: Path, text: bytes) -> list[str]:
-    """Return the names in the first line, which Arrow takes as it takes the whole file."""
-    csv = pyarrow("pyarrow.csv")
-    with csv.open_csv(pyarrow().BufferReader(text), parse_options=_parse_options(path)) as reader:
-        return list(reader.schema.names)
-
-
-def _parse_options(path: Path) -> Any:
-    delimiter = _DELIMITERS[split_suffix(path)[0]]
-    return pyarrow("pyarrow.csv").ParseOptions(delimiter=delimiter, newlines_in_values=True)
 
 
 @contextmanager

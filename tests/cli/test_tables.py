@@ -59,6 +59,22 @@ def test_bins_by_name(run, tmp_path):
     assert "3 nonzeros" in run("formats", path, "--modes", "delay:2,a:b")[1]
 
 
+def test_names_with_commas_stand_in_quotes(run, tmp_path):
+    path = tmp_path / "towns.csv"
+    path.write_text('"town, state","when, local",n\n"Troy, NY",2024-01-05,2\n"Troy, MI",2024-02-05,3\n')
+    arguments = (
+        "convert",
+        path,
+        tmp_path / "out.csv",
+        "--modes",
+        '"town, state", "when, local":month',
+        "--value",
+        "n",
+    )
+    assert "2 x 2, " in run(*arguments)[1]
+    assert list(pd.read_csv(tmp_path / "out.csv")["town, state"]) == ["Troy, NY", "Troy, MI"]
+
+
 def test_rows_without_a_value_are_left_out_on_request(run, tmp_path):
     path = tmp_path / "rides.csv"
     path.write_text("from,to,when\nA,B,2024-01-01 07:00\nA,,2024-01-01 08:00\nB,A,\nB,A,2024-02-01 09:00\n")
@@ -86,6 +102,8 @@ def test_rows_without_a_value_are_left_out_on_request(run, tmp_path):
             "there are no bins 'century' as in 'hour:century'; known are year, .* hour-of-day, 5",
         ),
         (("--modes", "hour:0/x"), "--modes: the edges in 'hour:0/x' are not all numbers"),
+        (("--modes", "carrier\ndest"), "--modes: cannot be split at its commas: new-line"),
+        (("--modes", ""), "--modes: a tensor has at least one mode"),
         (("--modes", "carrier,carrier"), "--modes: 'carrier' is there twice"),
         (("--modes", "carrier", "--value", "dest"), "column 'dest': expected numbers, got string"),
         (("--modes", "carrier", "--index-base", "0"), "--index-base: is for .tns files"),
