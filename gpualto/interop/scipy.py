@@ -80,13 +80,12 @@ _MAKERS: dict[str, Callable[[StoredTensor], Any]] = {
 def from_scipy(array: Any) -> AnyTensor:
     """Return a tensor in the format of a SciPy sparse array, its arrays shared where they are sorted.
 
-    CSR, CSC, BSR and DIA stay what they are; all others become ALTO. So do CSR and CSC of ``cupyx``, on the
-    device.
+    CSR, CSC, BSR and DIA stay what they are, those of ``cupyx`` on the device; all others become ALTO.
     """
     kind = array.format
     if kind in ("csr", "csc", "bsr"):
         return _from_compressed(array, kind)
-    if kind == "dia" and array_module(array.data) is np:
+    if kind == "dia":
         return _from_diagonals(array)
     return Tensor.from_scipy(array)
 
@@ -102,15 +101,16 @@ def _from_compressed(array: Any, kind: str) -> StoredTensor:
 
 def _from_diagonals(array: Any) -> StoredTensor:
     """Return the diagonals in order; what lies outside the matrix, which SciPy ignores, becomes zero."""
+    xp = array_module(array.data)
     rows, columns = array.shape
-    order = np.argsort(array.offsets, kind="stable")
+    order = array.offsets.argsort()
     offsets = array.offsets[order].astype(np.int64)
-    data = np.zeros((offsets.size, columns), array.data.dtype)
+    data = xp.zeros((offsets.size, columns), array.data.dtype)
     width = min(columns, array.data.shape[1])
     data[:, :width] = array.data[order, :width]
-    row = np.arange(columns) - offsets[:, np.newaxis]
-    data[(row < 0) | (row >= rows)] = 0
-    levels = (LevelArrays(np.array([0, offsets.size]), offsets), computed(data))
+    row = xp.arange(columns) - offsets[:, np.newaxis]
+    data = xp.where((row < 0) | (row >= rows), 0, data)
+    levels = (LevelArrays(xp.array([0, offsets.size]), offsets), computed(data))
     return StoredTensor(named.DIA(), array.shape, levels, as_values(data.reshape(-1)))
 
 

@@ -5,18 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from gpualto._optional import require
+from gpualto.format.storage import StoredTensor
+from gpualto.interop.compressed import matrix_kind
+from gpualto.interop.scipy import from_scipy, to_scipy
 from gpualto.tensor import AnyTensor, Tensor
+
+_MATRIX_MODES = 2
+_COMPRESSED_AXES = {"csr": [0], "csc": [1]}
 
 
 def to_sparse(X: AnyTensor) -> Any:
-    """Return a ``sparse.COO`` with a copy of the entries."""
+    """Return a ``sparse.COO`` with a copy of the entries; of CSR or CSC a ``sparse.GCXS`` of its arrays."""
     sparse = require("sparse", "bench", "Tensor.to_sparse")
-    coords, values = X.to_device("cpu").entries()
+    X = X.to_device("cpu")
+    kind = matrix_kind(X.format)
+    if isinstance(X, StoredTensor) and kind in _COMPRESSED_AXES:
+        matrix = to_scipy(X)
+        arrays = (matrix.data, matrix.indices, matrix.indptr)
+        return sparse.GCXS(arrays, shape=X.shape, compressed_axes=_COMPRESSED_AXES[kind])
+    coords, values = X.entries()
     return sparse.COO(coords, values.copy(), X.shape)
 
 
-def from_sparse(array: Any) -> Tensor:
-    """Return a tensor from a ``sparse.COO``, or from a format that becomes one, such as ``sparse.GCXS``.
+def from_sparse(array: Any) -> AnyTensor:
+    """Return a tensor from a ``sparse.COO``, or from a format that becomes one.
+
+    A matrix in ``sparse.GCXS`` is CSR or CSC, which share its arrays where they are sorted.
 
     Raises
     ------
@@ -25,5 +39,7 @@ def from_sparse(array: Any) -> Tensor:
     """
     if array.fill_value != 0:
         raise ValueError(f"array: what is not stored counts as {array.fill_value}, and here it is zero")
+    if type(array).__name__ == "GCXS" and array.ndim == _MATRIX_MODES:
+        return from_scipy(array.to_scipy_sparse())
     coo = array.tocoo() if hasattr(array, "tocoo") else array
     return Tensor.from_coo(coo.coords, coo.data, coo.shape)

@@ -28,6 +28,19 @@ class TestRoundTrips:
         assert gpualto.from_any(sparse.GCXS.from_coo(there)) == X
 
 
+@pytest.mark.parametrize(("axis", "format"), [(0, formats.CSR()), (1, formats.CSC())], ids=str)
+def test_matrices_of_pydata_sparse_share_their_arrays(axis, format):
+    dense = random_tensor(0, (4, 5), 9).todense()
+    theirs = sparse.GCXS.from_numpy(dense, compressed_axes=[axis])
+    ours = gpualto.from_any(theirs)
+    assert ours.format == format
+    assert np.shares_memory(ours.values, theirs.data)
+    back = ours.to_sparse()
+    assert list(back.compressed_axes) == [axis]
+    assert np.shares_memory(back.data, theirs.data)
+    np.testing.assert_array_equal(back.todense(), dense)
+
+
 def test_empty_tensors():
     empty = gpualto.Tensor.from_coo(np.zeros((2, 0), int), [], (3, 4))
     assert gpualto.from_any(empty.to_pyttb()) == empty

@@ -1,13 +1,15 @@
 """Formats and operations on device arrays equal those on the host."""
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import gpualto
 from gpualto import formats
+from gpualto.interop.scipy import from_scipy
 from tests.backends.cuda import standin
 from tests.oracle import random_factors, random_tensor
 
@@ -135,6 +137,14 @@ class TestCupyx:
         back = gpualto.from_any(matrix)
         assert back.device == "cuda:0"
         assert back.to_device("cpu") == X.to_device("cpu")
+
+    def test_diagonals_stay_on_the_device(self, cupyx):
+        matrix = scipy.sparse.dia_array(([[1.0, 2.0, 9.0], [7.0, 3.0, 4.0]], [-1, 1]), shape=(2, 3))
+        arrays = {"data": cupyx.asarray(matrix.data), "offsets": cupyx.asarray(matrix.offsets)}
+        there = SimpleNamespace(format="dia", shape=matrix.shape, **arrays)
+        X = from_scipy(there)
+        assert (X.device, X.format) == ("cuda:0", formats.DIA())
+        np.testing.assert_array_equal(X.todense().get(), matrix.toarray())
 
     def test_wild_indices_are_refused(self, cupyx):
         matrix = random_tensor(0, (6, 7), 15).to_device("cuda").to_format(formats.CSR()).to_scipy()
