@@ -9,6 +9,7 @@ from gpualto.cli.arguments import Commands, add_command, add_input, check_output
 from gpualto.io import read, write
 from gpualto.io.files import split_suffix
 from gpualto.io.inspection import Inspection, inspect
+from gpualto.io.tables import is_table
 
 EXIT_PROBLEMS = 1
 
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.fix, (".tns", ".npz"))
         if options.fix.resolve() == options.file.resolve():
             raise ValueError(f"{options.fix}: is the file itself; --fix writes to another one")
+    if is_table(options.file):
+        raise ValueError(f"{options.file}: is a table, and this is for .tns files; gpualto info reads tables")
     if split_suffix(options.file)[0] != ".tns":
         print(f"{options.file}: no problems\n{read(options.file)}")
         return 0

@@ -145,9 +145,7 @@ def _edges(bins: str, text: str) -> list[float]:
 
 
 def _refuse_table_options(options: argparse.Namespace) -> None:
-    for option in ("modes", "value", "aggregate", "drop_missing"):
-        if getattr(options, option) is not None:
-            raise ValueError(
-                f"--{option.replace('_', '-')}: is for tables (.csv, .tsv, .parquet), and {options.file} is "
-                "none: it has modes of its own"
-            )
+    for name in ("modes", "value", "aggregate", "drop_missing"):
+        if getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option}: is for tables (.csv, .tsv, .parquet), and {options.file} is none")

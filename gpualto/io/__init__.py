@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from gpualto.io.files import DataFileError, StrPath, split_suffix
-from gpualto.io.maps import lengths_with_labels, read_maps, write_maps
+from gpualto.io.files import DataFileError, StrPath, replacing, split_suffix
+from gpualto.io.maps import lengths_with_labels, map_texts, maps_of, read_maps
 from gpualto.io.npz import read_tensor, write_tensor
 from gpualto.io.tables import is_table, read_table, write_table
 from gpualto.io.tns import IndexBase, read_tns, write_tns
 from gpualto.tensor import Duplicates, Tensor, require_tensor
 
 __all__ = ["DataFileError", "read", "read_table", "write"]
+
+_TABLE_HINT = "other tables can be saved as .csv or .parquet"
 
 
 def read(
@@ -50,9 +53,11 @@ def read(
     it is installed (extra ``cpu``), else by NumPy; files that those refuse are read line by line.
     """
     path = Path(path)
+    if not _has_tensor(path):
+        hint = "a table is read by gpualto.read_table" if is_table(path) else _TABLE_HINT
+        raise ValueError(f"path: {str(path)!r} does not end in .tns (also .gz, .bz2, .xz) or .npz; {hint}")
     if split_suffix(path)[0] == ".npz":
         return _with_shape(read_tensor(path), shape, path)
-    _require_known(path)
     data = read_tns(path, index_base, shape)
     labels = read_maps(path, len(data.coords))
     needed = tuple(int(coordinate.max(initial=-1)) + 1 for coordinate in data.coords)
@@ -67,8 +72,8 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
     """Write a sparse tensor to a file, by suffix: ``.tns``, ``.npz``, or a table, ``.csv`` or ``.parquet``.
 
     A ``.tns`` file (also compressed) carries the shape in a comment that other tools skip, and its labels go
-    to ``.map`` files beside it. A table is that of `Tensor.to_table`. Every file appears under its name only
-    when it is complete.
+    to ``.map`` files beside it, in the place of those that were there. A table is that of `Tensor.to_table`.
+    Every file appears under its name only when it is complete.
 
     Parameters
     ----------
@@ -95,8 +100,10 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
     True
     """
     path = Path(path)
-    if not is_table(path):
-        _require_known(path)
+    if not _has_tensor(path) and not is_table(path):
+        raise ValueError(
+            f"path: {str(path)!r} does not end in .tns, .csv, .tsv (also .gz, .bz2, .xz), .npz or .parquet"
+        )
     require_tensor(X)
     if index_base not in (0, 1):
         raise ValueError(f"index_base: expected 0 or 1, got {index_base!r}")
@@ -105,16 +112,24 @@ def write(path: StrPath, X: Tensor, *, index_base: int = 1) -> None:
     elif is_table(path):
         write_table(path, X.to_table())
     else:
-        write_tns(path, X, index_base)
-        write_maps(path, X.labels)
+        _write_text(path, X, index_base)
 
 
-def _require_known(path: Path) -> None:
-    if split_suffix(path)[0] not in (".tns", ".npz"):
-        hint = "; gpualto.read_table reads tables" if is_table(path) else ""
-        raise ValueError(
-            f"path: {str(path)!r} does not end in .tns, .tns.gz, .tns.bz2, .tns.xz or .npz{hint}"
-        )
+def _write_text(path: Path, X: Tensor, index_base: int) -> None:
+    """Write a ``.tns`` file and its labels in the place of those that were there."""
+    maps = map_texts(path, X.labels)
+    with ExitStack() as files:
+        write_tns(files.enter_context(replacing(path)), X, index_base)
+        for file, text in maps.items():
+            files.enter_context(replacing(file)).write(text)
+    for file, _, _ in list(maps_of(path)):
+        if file not in maps:
+            file.unlink()
+
+
+def _has_tensor(path: Path) -> bool:
+    """Tell by its suffix whether a file holds a tensor that is no table."""
+    return split_suffix(path)[0] in (".tns", ".npz")
 
 
 def _with_shape(X: Tensor, shape: Sequence[int] | None, path: Path) -> Tensor:

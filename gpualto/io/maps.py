@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from gpualto.io.files import DataFileError, read_bytes, replacing, split_suffix, stem
+from gpualto.io.files import DataFileError, read_bytes, split_suffix, stem
 from gpualto.labels import ModeLabels
 
 
 def read_maps(path: Path, ndim: int) -> tuple[ModeLabels, ...]:
     """Return the labels that lie beside a tensor file; modes without a file have none."""
-    labels = [ModeLabels()] * ndim
+    labels, sources = [ModeLabels()] * ndim, dict[int, Path]()
+    for candidate, mode, name in maps_of(path):
+        if not 0 <= mode < ndim:
+            raise DataFileError(f"{candidate}: is for mode {mode}, and {path.name} has {ndim} modes")
+        if mode in sources:
+            raise DataFileError(f"{candidate}: is for mode {mode}, and so is {sources[mode].name}; keep one")
+        labels[mode], sources[mode] = ModeLabels(name, _read_map(candidate)), candidate
+    return tuple(labels)
+
+
+def maps_of(path: Path) -> Iterator[tuple[Path, int, str]]:
+    """Yield the label files that lie beside a tensor file, each with the mode that it is for and its name."""
     pattern = re.compile(rf"{re.escape(stem(path))}\.mode-(\d+)-(.+)\.map")
     for candidate in sorted(path.parent.iterdir()):
         plain = candidate.with_suffix("") if split_suffix(candidate)[1] else candidate
-        match = pattern.fullmatch(plain.name)
-        if match is None:
-            continue
-        mode = int(match[1]) - 1
-        if not 0 <= mode < ndim:
-            raise DataFileError(f"{candidate}: is for mode {mode}, and {path.name} has {ndim} modes")
-        labels[mode] = ModeLabels(match[2], _read_map(candidate))
-    return tuple(labels)
+        if match := pattern.fullmatch(plain.name):
+            yield candidate, int(match[1]) - 1, match[2]
 
 
 def lengths_with_labels(
@@ -46,8 +52,15 @@ def lengths_with_labels(
     return lengths
 
 
-def write_maps(path: Path, labels: tuple[ModeLabels, ...]) -> None:
-    """Write the labels of a tensor file beside it."""
+def map_texts(path: Path, labels: tuple[ModeLabels, ...]) -> dict[Path, bytes]:
+    """Return the label files of a tensor file, and what is in them.
+
+    Raises
+    ------
+    ValueError
+        If there is a label of more than one line.
+    """
+    texts = {}
     for mode, item in enumerate(labels):
         if item.entries is None:
             continue
@@ -55,8 +68,9 @@ def write_maps(path: Path, labels: tuple[ModeLabels, ...]) -> None:
         if bad is not None:
             raise ValueError(f"labels: {item.title(mode)} has the label {bad!r}, a .map file has one a line")
         name = (item.name or "labels").replace("/", "-")
-        with replacing(path.with_name(f"{stem(path)}.mode-{mode + 1}-{name}.map")) as file:
-            file.write("".join(f"{entry}\n" for entry in item.entries).encode())
+        file = path.with_name(f"{stem(path)}.mode-{mode + 1}-{name}.map")
+        texts[file] = "".join(f"{entry}\n" for entry in item.entries).encode()
+    return texts
 
 
 def _read_map(path: Path) -> tuple[str, ...]:

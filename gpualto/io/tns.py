@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 
 from gpualto._arrays import Array, Coordinates, as_shape
 from gpualto.io import tns_bulk
-from gpualto.io.files import DataFileError, read_bytes, replacing
+from gpualto.io.files import DataFileError, read_bytes
 from gpualto.io.tns_header import Header, read_header, strip_comment
 from gpualto.io.tns_lines import Entry, Problem, Rules, scan
 from gpualto.tensor import Tensor
@@ -132,12 +132,11 @@ def _read_lines(text: TnsText) -> TnsData:
     return TnsData(tuple(coords), np.array(values), text.rules.shape)
 
 
-def write_tns(path: Path, X: Tensor, index_base: int) -> None:
+def write_tns(file: BinaryIO, X: Tensor, index_base: int) -> None:
     """Write a tensor with its shape in a comment, so that empty trailing slices come back."""
-    with replacing(path) as file:
-        file.write(f"# dims: {' '.join(map(str, X.shape))}\n# nnz: {X.nnz}\n".encode())
-        for start in range(0, X.nnz, _LINES_PER_WRITE):
-            file.write(_lines_of(X, slice(start, start + _LINES_PER_WRITE), index_base))
+    file.write(f"# dims: {' '.join(map(str, X.shape))}\n# nnz: {X.nnz}\n".encode())
+    for start in range(0, X.nnz, _LINES_PER_WRITE):
+        file.write(_lines_of(X, slice(start, start + _LINES_PER_WRITE), index_base))
 
 
 def _lines_of(X: Tensor, positions: slice, index_base: int) -> bytes:

@@ -36,6 +36,56 @@ def test_compressed_label_files(tmp_path):
     assert read(tmp_path / "x.tns").labels[0].entries == ("Ann",)
 
 
+class TestOverwriting:
+    X = Tensor.from_coo([[0, 1], [0, 0]], [1.0, 2.0], labels={"who": ["Ann", "Zoë"], "what": ["box"]})
+
+    def names(self, folder):
+        return sorted(path.name for path in folder.iterdir())
+
+    def test_labels_take_the_place_of_those_that_were_there(self, tmp_path):
+        write(
+            tmp_path / "x.tns", Tensor.from_coo([[0, 1], [0, 2]], [1.0, 2.0], labels={"a": "pq", "b": "rst"})
+        )
+        write(tmp_path / "x.other.tns", self.X)
+        write(tmp_path / "x.tns", self.X)
+        assert read(tmp_path / "x.tns").labels == read(tmp_path / "x.other.tns").labels == self.X.labels
+        write(tmp_path / "x.tns", Tensor.from_coo([[0, 5]], [1.0, 2.0]))
+        assert read(tmp_path / "x.tns").labels == (ModeLabels(),)
+        assert self.names(tmp_path) == [
+            "x.other.mode-1-who.map",
+            "x.other.mode-2-what.map",
+            "x.other.tns",
+            "x.tns",
+        ]
+
+    def test_what_cannot_be_written_leaves_what_was_there(self, tmp_path):
+        write(tmp_path / "x.tns", self.X)
+        before = self.names(tmp_path)
+        broken = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels={"who": ["a\nb", "c"]})
+        with pytest.raises(ValueError, match="who has the label 'a\\\\nb', a .map file has one a line"):
+            write(tmp_path / "x.tns", broken)
+        assert self.names(tmp_path) == before
+        assert read(tmp_path / "x.tns").labels == self.X.labels
+
+    def test_an_interrupted_run_leaves_what_was_there(self, tmp_path, monkeypatch):
+        write(tmp_path / "x.tns", self.X)
+        other = Tensor.from_coo([[0, 1]], [1.0, 2.0])
+        monkeypatch.setattr(Tensor, "decode", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / "x.tns", other)
+        monkeypatch.undo()
+        assert read(tmp_path / "x.tns") == self.X
+        assert read(tmp_path / "x.tns").labels == self.X.labels
+
+    def test_two_label_files_for_a_mode_are_refused(self, tmp_path):
+        write(tmp_path / "x.tns", self.X)
+        (tmp_path / "x.mode-1-whom.map").write_text("a\nb\n")
+        with pytest.raises(
+            DataFileError, match=r"whom\.map: is for mode 0, and so is x\.mode-1-who\.map; keep one"
+        ):
+            read(tmp_path / "x.tns")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

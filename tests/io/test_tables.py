@@ -77,7 +77,7 @@ def test_damaged_files_are_named_with_the_reason(tmp_path, name, content, messag
 def test_names_that_are_no_tables(tmp_path):
     with pytest.raises(ValueError, match=r"does not end in \.csv, \.tsv \(also compressed\) or \.parquet"):
         read_table("a.xlsx", ["a"])
-    with pytest.raises(ValueError, match=r"gpualto\.read_table reads tables"):
+    with pytest.raises(ValueError, match=r"a table is read by gpualto\.read_table"):
         gpualto.read("a.csv")
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "missing.csv", ["a"])
