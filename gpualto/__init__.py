@@ -7,7 +7,7 @@ from gpualto.decomposition.gradient import cp_opt
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.nonnegative import cp_nn
 from gpualto.decomposition.poisson import cp_apr
-from gpualto.decomposition.projection import project
+from gpualto.decomposition.projection import project, project_known
 from gpualto.decomposition.rank_scan import RankScan, core_consistency, rank_scan
 from gpualto.decomposition.tucker import hosvd, tucker_als
 from gpualto.decomposition.tucker_model import TuckerModel
@@ -59,6 +59,7 @@ __all__ = [
     "plan_mttkrp",
     "plot",
     "project",
+    "project_known",
     "rank_scan",
     "read",
     "read_table",

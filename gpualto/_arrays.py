@@ -149,14 +149,14 @@ def as_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return lengths
 
 
-def as_mode(mode: int, ndim: int) -> int:
+def as_mode(mode: int, ndim: int, argument: str = "mode") -> int:
     """Return `mode` counted from the front; negative modes count from the back."""
     try:
         number = operator.index(mode)
     except TypeError:
-        raise TypeError(f"mode: expected an integer, got {mode!r}") from None
+        raise TypeError(f"{argument}: expected an integer, got {mode!r}") from None
     if not -ndim <= number < ndim:
-        raise ValueError(f"mode: {number} is outside [{-ndim}, {ndim}) for a tensor of {ndim} modes")
+        raise ValueError(f"{argument}: {number} is outside [{-ndim}, {ndim}) for a tensor of {ndim} modes")
     return number % ndim
 
 

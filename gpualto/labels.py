@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gpualto._arrays import as_mode
+
 
 @dataclass(frozen=True)
 class ModeLabels:
@@ -62,6 +64,54 @@ class ModeLabels:
         return ModeLabels(self.name, tuple(self.entries[index] for index in indices))
 
 
+def mode_number(mode: int | str, labels: Sequence[ModeLabels], argument: str = "mode") -> int:
+    """Return a mode counted from the front, which may be given by its name, or counted from the back.
+
+    Examples
+    --------
+    >>> labels = [ModeLabels("carrier"), ModeLabels("month")]
+    >>> mode_number("month", labels), mode_number(-1, labels)
+    (1, 1)
+    """
+    if not isinstance(mode, str):
+        return as_mode(mode, len(labels), argument)
+    names = [item.title(n) for n, item in enumerate(labels)]
+    if names.count(mode) != 1:
+        problem = "no mode" if mode not in names else "more than one mode"
+        raise ValueError(f"{argument}: {problem} is called {mode!r}; they are {', '.join(names)}")
+    return names.index(mode)
+
+
+def check_order(own: Sequence[ModeLabels], wanted: Sequence[ModeLabels], name: str = "X") -> None:
+    """Raise if a mode has the name of another one of those that it is to go with.
+
+    Examples
+    --------
+    >>> check_order([ModeLabels("to"), ModeLabels("day")], [ModeLabels("day"), ModeLabels("to")])
+    Traceback (most recent call last):
+    ...
+    ValueError: X: mode 0 is called 'to', which is mode 1 of the other; `permute` puts the modes in its order
+    """
+    names = [item.name for item in wanted]
+    for mode, item in enumerate(own):
+        if item.name is not None and item.name in names and names[mode] != item.name:
+            raise ValueError(
+                f"{name}: mode {mode} is called {item.name!r}, which is mode {names.index(item.name)} of the "
+                "other; `permute` puts the modes in its order"
+            )
+
+
+def check_same(own: Sequence[ModeLabels], wanted: Sequence[ModeLabels], name: str = "X") -> None:
+    """Raise if the labels of two things say that the same index is not the same."""
+    check_order(own, wanted, name)
+    for mode, (mine, other) in enumerate(zip(own, wanted, strict=True)):
+        if mine.entries is not None and other.entries is not None and mine.entries != other.entries:
+            raise ValueError(
+                f"{name}: {mine.title(mode)} has other labels than the other, or in another order; "
+                "X.align(model.labels) gives a tensor those of a model"
+            )
+
+
 AnyLabels = Sequence[ModeLabels | Sequence[str] | None] | Mapping[str, Sequence[str] | None]
 """One item per mode: its labels or None; a mapping also gives the names."""
 
@@ -71,10 +121,10 @@ def as_labels(labels: AnyLabels | None, shape: tuple[int, ...]) -> tuple[ModeLab
     if labels is None:
         return (ModeLabels(),) * len(shape)
     if isinstance(labels, Mapping):
-        modes = [ModeLabels(name, _entries(entries)) for name, entries in labels.items()]
+        modes = [ModeLabels(name, as_entries(entries)) for name, entries in labels.items()]
     else:
         modes = [
-            item if isinstance(item, ModeLabels) else ModeLabels(None, _entries(item)) for item in labels
+            item if isinstance(item, ModeLabels) else ModeLabels(None, as_entries(item)) for item in labels
         ]
     if len(modes) != len(shape):
         raise ValueError(f"labels: {len(modes)} modes were given for a tensor of {len(shape)}")
@@ -86,5 +136,6 @@ def as_labels(labels: AnyLabels | None, shape: tuple[int, ...]) -> tuple[ModeLab
     return tuple(modes)
 
 
-def _entries(entries: Sequence[str] | None) -> tuple[str, ...] | None:
+def as_entries(entries: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the labels of a mode as text."""
     return None if entries is None else tuple(map(str, entries))

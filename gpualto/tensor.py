@@ -426,14 +426,19 @@ class Tensor(TensorMethods):
         object.__setattr__(other, "derived", self.derived)
         return other
 
-    def align(self, labels: Sequence[ModeLabels], *, unknown: Literal["error", "drop"] = "error") -> Tensor:
+    def align(
+        self,
+        labels: Sequence[ModeLabels | Sequence[str] | None],
+        *,
+        unknown: Literal["error", "drop"] = "error",
+    ) -> Tensor:
         """Return the tensor with the indices of its modes where other labels have them.
 
         For new data that are to go with a model or a tensor made before: ``X_new.align(model.labels)``.
 
         Parameters
         ----------
-        labels : sequence of ModeLabels
+        labels : sequence of ModeLabels, labels or None
             One for each mode. Modes without labels, here or there, stay as they are.
         unknown : {"error", "drop"}
             What to do with entries whose label is not among them.
@@ -441,7 +446,8 @@ class Tensor(TensorMethods):
         Raises
         ------
         ValueError
-            If an entry has a label that is not among them; the mode and the label are named.
+            If an entry has a label that is not among them; the mode and the label are named. Also if a mode
+            has the name of another one there.
 
         Examples
         --------

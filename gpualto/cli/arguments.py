@@ -60,6 +60,11 @@ def method(text: str) -> str:
     return text.removeprefix("cp_")
 
 
+def mode(text: str) -> int | str:
+    """Return the number of a mode, or its name."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
 def index_base(text: str) -> int | str:
     """Return an index base, or "auto"."""
     if text not in ("0", "1", "auto"):

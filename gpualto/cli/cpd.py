@@ -14,6 +14,7 @@ from gpualto.cli.arguments import (
     add_command,
     check_output,
     method,
+    mode,
     natural,
     positive,
 )
@@ -60,10 +61,10 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--restarts", type=positive, default=1, help="random starts, best kept (default: 1)")
     parser.add_argument(
         "--fixed",
-        type=int,
+        type=mode,
         nargs="+",
         metavar="MODE",
-        help="modes, from 0, that stay as in --init (als)",
+        help="modes, from 0 or by name, that stay as in --init (als)",
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
     parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")

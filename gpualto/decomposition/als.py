@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_mode, empty
+from gpualto._arrays import Array, array_module, empty
 from gpualto.backends import backend_for
 from gpualto.decomposition.initial import Init, RandomState
 from gpualto.decomposition.linear_algebra import column_products, gram, hadamard, normalize_columns
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, by_sweeps, check_not_negative
 from gpualto.decomposition.updates import Update, hals, least_squares, roughness, smooth
+from gpualto.labels import mode_number
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
@@ -28,9 +29,9 @@ def cp_als(
     tol: float = 1e-5,
     init: Init = "random",
     random_state: RandomState = None,
-    fixed_modes: Sequence[int] = (),
-    nonnegative_modes: Sequence[int] = (),
-    smooth_modes: Mapping[int, float] | None = None,
+    fixed_modes: Sequence[int | str] = (),
+    nonnegative_modes: Sequence[int | str] = (),
+    smooth_modes: Mapping[int, float] | Mapping[str, float] | None = None,
     l2: float = 0.0,
     n_restarts: int = 1,
     deterministic: bool = False,
@@ -57,11 +58,11 @@ def cp_als(
         factors, which are not modified.
     random_state : int, numpy.random.Generator or RandomState, optional
         The same seed gives the same model, bit for bit, on the same machine with as many threads.
-    fixed_modes : sequence of int
-        Modes whose factor stays as `init` has it.
-    nonnegative_modes : sequence of int
+    fixed_modes : sequence of int or str
+        Modes, or names of modes, whose factor stays as `init` has it.
+    nonnegative_modes : sequence of int or str
         Modes whose factor has no negative entry, updated by HALS; all modes: `gpualto.cp_nn`.
-    smooth_modes : mapping of int to float, optional
+    smooth_modes : mapping of int or str to float, optional
         Modes whose neighbouring rows are to be alike, such as hours or years, and how much that weighs: 1 as
         much as the data, for columns of norm one.
     l2 : float
@@ -149,14 +150,14 @@ class Constraints:
 
 def _constraints(
     X: Tensor,
-    fixed_modes: Sequence[int],
-    nonnegative_modes: Sequence[int],
-    smooth_modes: Mapping[int, float],
+    fixed_modes: Sequence[int | str],
+    nonnegative_modes: Sequence[int | str],
+    smooth_modes: Mapping[int, float] | Mapping[str, float],
     l2: float,
 ) -> Constraints:
-    fixed = frozenset(as_mode(mode, X.ndim) for mode in fixed_modes)
-    nonnegative = {as_mode(mode, X.ndim) for mode in nonnegative_modes}
-    penalties = {as_mode(mode, X.ndim): penalty for mode, penalty in smooth_modes.items()}
+    fixed = frozenset(mode_number(mode, X.labels, "fixed_modes") for mode in fixed_modes)
+    nonnegative = {mode_number(mode, X.labels, "nonnegative_modes") for mode in nonnegative_modes}
+    penalties = {mode_number(mode, X.labels, "smooth_modes"): weight for mode, weight in smooth_modes.items()}
     check_not_negative("l2", l2)
     for mode, penalty in penalties.items():
         check_not_negative(f"smooth_modes: mode {mode}", penalty)

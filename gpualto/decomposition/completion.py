@@ -24,6 +24,9 @@ from gpualto.ops.reductions import norm
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
 
+_ERROR = "RMSE"
+"""The measure of the error at what is stored, which these models alone have."""
+
 _COLUMNS = 64
 """Columns of products that are formed at a time."""
 
@@ -101,13 +104,12 @@ def cp_complete(
     True
     """
     require_tensor(X)
-    check_not_negative("l2", l2)
-    if l2 == 0:
-        raise ValueError("l2: has to be above zero, as rows with few entries leave their factors open")
+    check_penalty(l2)
     check_finite(X)
     generator = as_generator(random_state)
     fitted, kept = _parts(X, held_out, generator)
-    scale = norm(fitted.values) / max(fitted.nnz, 1) ** 0.5 or 1.0
+    scale = typical_size(fitted)
+    start_scale = 1.0 if isinstance(init, str) else scale  # random factors are in units of the data
     schedule = Schedule(n_iter_max, tol, n_restarts, verbose, callback)
     model = best_run(
         fitted,
@@ -115,9 +117,26 @@ def cp_complete(
         init,
         generator,
         schedule,
-        by_sweeps(lambda start: _sweeps(fitted, kept, start, l2, scale, deterministic)),
+        by_sweeps(lambda start: _sweeps(fitted, kept, spread(start, start_scale), l2, scale, deterministic)),
     )
     return model.arrange().fix_signs()
+
+
+def check_penalty(l2: float) -> None:
+    """Raise unless the penalty is finite and above zero."""
+    check_not_negative("l2", l2)
+    if l2 == 0:
+        raise ValueError("l2: has to be above zero, as rows with few entries leave their factors open")
+
+
+def is_completion(model: CPModel) -> bool:
+    """Tell whether what is not stored was unknown to the fit of a model."""
+    return _ERROR in model.measures
+
+
+def typical_size(X: Tensor) -> float:
+    """Return the root mean square of the entries: the unit in which factors are penalised."""
+    return norm(X.values) / max(X.nnz, 1) ** 0.5 or 1.0
 
 
 def _parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tensor, Tensor | None]:
@@ -137,28 +156,21 @@ def _parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tens
 
 
 def _sweeps(
-    X: Tensor, held_out: Tensor | None, start: CPModel, l2: float, scale: float, deterministic: bool
+    X: Tensor, held_out: Tensor | None, factors: list[Array], l2: float, scale: float, deterministic: bool
 ) -> Iterator[Sweep[CPModel]]:
     """Yield the model after each sweep, without end."""
     xp = array_module(X.values)
-    unit = X.with_values(X.values / X.dtype.type(scale))
-    ones = X.with_values(xp.ones_like(X.values))
-    factors = _spread(start)
-    weights = xp.full(start.rank, scale)
+    weights = xp.full(factors[0].shape[1], scale)
     whole = max(X.nnz, 1)
     before: float | None = None
     while True:
         for mode in range(X.ndim):
-            right = mttkrp(unit, factors, mode, deterministic=deterministic)
-            with annotate("systems"):
-                pairs = _pair_products(ones, factors, mode, deterministic)
-            with annotate("update"):
-                factors[mode] = _solve_rows(pairs, right, l2)
+            factors[mode] = solve_rows(X, factors, mode, l2, scale, deterministic)
         model = CPModel(weights, tuple(factors))
         squared = _squared_error(X, model)
         penalty = l2 * sum(float(xp.square(factor).sum(dtype=np.float64)) for factor in factors)
         objective = squared / scale**2 + penalty
-        measures = {"RMSE": (squared / whole) ** 0.5, "objective": objective}
+        measures = {_ERROR: (squared / whole) ** 0.5, "objective": objective}
         score = -objective
         if held_out is not None:
             score = -((_squared_error(held_out, model) / max(held_out.nnz, 1)) ** 0.5)
@@ -171,15 +183,28 @@ def _sweeps(
         )
 
 
-def _spread(start: CPModel) -> list[Array]:
-    """Return the factors of a start with its weights shared out evenly, as the penalty would have them."""
-    model = start.normalize()
-    shares = model.weights ** (1 / model.ndim)
+def spread(model: CPModel, scale: float) -> list[Array]:
+    """Return the factors with the weights shared out evenly, as the penalty would have them, in a unit."""
+    model = model.normalize()
+    shares = (model.weights / scale) ** (1 / model.ndim)
     return [(factor * shares).astype(factor.dtype, copy=False) for factor in model.factors]
 
 
 def _squared_error(X: Tensor, model: CPModel) -> float:
     return norm(X.values - model_values(X, model)) ** 2
+
+
+def solve_rows(
+    X: Tensor, factors: list[Array], mode: int, l2: float, scale: float, deterministic: bool = False
+) -> Array:
+    """Return the factor that fits the entries, in units of `scale`, best beside the others, which stay."""
+    unit = X.with_values(X.values / X.dtype.type(scale))
+    right = mttkrp(unit, factors, mode, deterministic=deterministic)
+    with annotate("systems"):
+        ones = X.with_values(array_module(X.values).ones_like(X.values))
+        pairs = _pair_products(ones, factors, mode, deterministic)
+    with annotate("update"):
+        return _solve_systems(pairs, right, l2)
 
 
 def _pair_products(ones: Tensor, factors: list[Array], mode: int, deterministic: bool) -> Array:
@@ -194,7 +219,7 @@ def _pair_products(ones: Tensor, factors: list[Array], mode: int, deterministic:
     return result
 
 
-def _solve_rows(pairs: Array, right: Array, l2: float) -> Array:
+def _solve_systems(pairs: Array, right: Array, l2: float) -> Array:
     """Return the rows of a factor, each the solution of its own normal equations with a penalty."""
     xp = array_module(right)
     rank = right.shape[1]

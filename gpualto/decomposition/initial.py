@@ -11,6 +11,7 @@ import numpy as np
 from gpualto._arrays import Array, array_module, as_array, as_floats, empty, kind_of
 from gpualto._optional import require
 from gpualto.decomposition.model import CPModel
+from gpualto.labels import check_same
 from gpualto.tensor import Tensor
 
 Init = Literal["random", "nvecs"] | CPModel | Sequence[Array]
@@ -46,6 +47,8 @@ def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
             raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
         start = CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
         return start.to_device(X.device)
+    if isinstance(init, CPModel) and len(init.labels) == X.ndim:
+        check_same(X.labels, init.labels)
     weights, given = init if isinstance(init, CPModel) else (array_module(X.values).ones(rank), init)
     return CPModel(array_module(weights).array(weights), tuple(_checked_copies(X, rank, given)))
 

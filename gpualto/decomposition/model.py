@@ -28,9 +28,9 @@ from gpualto.decomposition.linear_algebra import (
     hadamard,
     normalize_columns,
 )
-from gpualto.labels import AnyLabels, ModeLabels, as_labels
+from gpualto.labels import AnyLabels, ModeLabels, as_labels, check_same
 from gpualto.ops.mttkrp import mttkrp
-from gpualto.tensor import Tensor
+from gpualto.tensor import Tensor, require_tensor
 
 _BLOCK_ENTRIES = 1 << 20
 
@@ -303,6 +303,11 @@ class CPModel(Fitted):
         Large ones are what the model does not explain. Of a count, ``residuals(X) / sqrt(model)`` is how many
         standard deviations it is off, with ``model = X.values - residuals(X)``.
 
+        Raises
+        ------
+        ValueError
+            If the shapes differ, or the labels say that an index is another one in the model.
+
         Examples
         --------
         >>> X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0])
@@ -311,6 +316,8 @@ class CPModel(Fitted):
         """
         from gpualto.ops.model_values import model_values
 
+        require_tensor(X)
+        check_same(X.labels, self.labels)
         return X.values - model_values(X, self)
 
     def to_pyttb(self) -> Any:

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_mode
+from gpualto._arrays import Array, array_module
 from gpualto.backends import backend_for
-from gpualto.decomposition.linear_algebra import gram, hadamard, normalize_columns
-from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.completion import (
+    check_penalty,
+    is_completion,
+    solve_rows,
+    spread,
+    typical_size,
+)
+from gpualto.decomposition.linear_algebra import column_products, gram, hadamard, normalize_columns
+from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.running import check_finite
 from gpualto.decomposition.updates import hals
-from gpualto.labels import ModeLabels
+from gpualto.labels import mode_number
+from gpualto.ops.alignment import Unknown
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.tensor import Tensor, require_tensor
 
 _HALS_ROUNDS = 50
 
 
-def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = False) -> Array:
+def project(
+    model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = False, unknown: Unknown = "error"
+) -> Array:
     """Return how new indices of a mode are made up of a model's components.
 
     One least-squares update: for days that came after the fit, users that were not in it, or other new rows.
@@ -32,6 +42,8 @@ def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = F
         The mode whose indices are new, or its name; negative modes count from the back.
     nonnegative : bool
         Whether the result must not be negative, as for models of `cp_nn` and `cp_apr`.
+    unknown : {"error", "drop"}
+        What to do with entries that have a label, in another mode, which the model does not know.
 
     Returns
     -------
@@ -43,8 +55,8 @@ def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = F
     Raises
     ------
     ValueError
-        If the shape does not fit, labels are not known to the model, there is no such mode, or values are
-        not finite.
+        If the shape does not fit, the modes stand in another order, labels are not known to the model, there
+        is no such mode, values are not finite, or the model is one of `cp_complete`: see `project_known`.
 
     Examples
     --------
@@ -57,14 +69,12 @@ def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = F
     >>> bool(np.allclose(project(model, december, mode=3), model.factors[3][11:], atol=0.01))
     True
     """
-    require_tensor(X)
-    mode = _mode_of(model, mode)
-    if X.ndim == model.ndim:
-        X = X.align([ModeLabels() if n == mode else item for n, item in enumerate(model.labels)])
-    expected = model.shape[:mode] + model.shape[mode + 1 :]
-    if X.ndim != model.ndim or X.shape[:mode] + X.shape[mode + 1 :] != expected:
-        raise ValueError(f"X: has shape {X.shape}, expected the model's {model.shape} but for mode {mode}")
-    check_finite(X)
+    mode, X = _in_place(model, X, mode, unknown)
+    if is_completion(model):
+        raise ValueError(
+            "model: was fitted by cp_complete, to which what is not stored is unknown, and here it would be "
+            "zero; use project_known"
+        )
     units = {n: normalize_columns(factor) for n, factor in enumerate(model.factors) if n != mode}
     factors = [units[n][0] if n in units else None for n in range(model.ndim)]
     xp = array_module(X.values)
@@ -73,18 +83,74 @@ def project(model: CPModel, X: Tensor, mode: int | str, *, nonnegative: bool = F
     solution = (
         _nonnegative(product, right) if nonnegative else backend_for(X).solve_normal_equations(product, right)
     )
-    weights = hadamard([model.weights, *(norms for _, norms in units.values())])
-    return (solution / np.where(weights != 0, weights, 1.0)).astype(solution.dtype, copy=False)
+    return _over(solution, hadamard([model.weights, *(norms for _, norms in units.values())]))
 
 
-def _mode_of(model: CPModel, mode: int | str) -> int:
-    """Return the number of a mode, which may be given by its name."""
-    if not isinstance(mode, str):
-        return as_mode(mode, model.ndim)
-    names = [item.title(n) for n, item in enumerate(model.labels)]
-    if mode not in names:
-        raise ValueError(f"mode: there is no {mode!r}, only {', '.join(names)}")
-    return names.index(mode)
+def project_known(
+    model: CPModel, X: Tensor, mode: int | str, *, l2: float = 0.1, unknown: Unknown = "error"
+) -> Array:
+    """Return how new indices of a mode are made up of a model's components, by the stored entries alone.
+
+    As `project`, for models of `gpualto.cp_complete`: what is not stored counts as unknown. So a new user's
+    ratings of some films give a row, and that what the user would say of the others.
+
+    Parameters
+    ----------
+    model : CPModel
+    X : Tensor
+        New data, as in `project`.
+    mode : int or str
+        The mode whose indices are new, or its name.
+    l2 : float
+        Penalty on the squared entries, above zero, that of the fit: see `gpualto.cp_complete`.
+    unknown : {"error", "drop"}
+        What to do with entries that have a label, in another mode, which the model does not know.
+
+    Returns
+    -------
+    (X.shape[mode], rank) array
+        In the scale of the model's factor of that mode. Rows without an entry are zero.
+
+    Raises
+    ------
+    ValueError
+        If `l2` is not above zero, or X does not fit, as in `project`.
+
+    Examples
+    --------
+    >>> from gpualto import cp_complete
+    >>> ratings = Tensor.from_dense(np.multiply.outer([1.0, 2.0, 4.0, 3.0], [1.0, 2.0, 3.0]))
+    >>> model = cp_complete(ratings, rank=1, l2=1e-6, random_state=0)
+    >>> new = Tensor.from_coo([[0], [2]], [6.0], shape=(1, 3))
+    >>> row = project_known(model, new, mode=0, l2=1e-6)
+    >>> (model.weights * row * model.factors[1]).round(2).ravel()
+    array([2., 4., 6.])
+    """
+    mode, X = _in_place(model, X, mode, unknown)
+    check_penalty(l2)
+    scale, unit = typical_size(X), model.normalize()
+    rows = solve_rows(X, spread(unit, scale), mode, l2, scale)
+    norms = column_products(model.factors[mode], unit.factors[mode])  # with the sign that may have changed
+    return _over(rows * norms.astype(rows.dtype), (unit.weights / scale) ** (1 / model.ndim))
+
+
+def _in_place(model: CPModel, X: Tensor, mode: int | str, unknown: Unknown) -> tuple[int, Tensor]:
+    """Return the number of the mode, and the new data with the other modes' indices as the model has them."""
+    require_cp_model(model)
+    require_tensor(X)
+    number = mode_number(mode, model.labels)
+    if X.ndim == model.ndim:
+        X = X.align([None if n == number else item for n, item in enumerate(model.labels)], unknown=unknown)
+    expected = model.shape[:number] + model.shape[number + 1 :]
+    if X.ndim != model.ndim or X.shape[:number] + X.shape[number + 1 :] != expected:
+        raise ValueError(f"X: has shape {X.shape}, expected the model's {model.shape} but for mode {number}")
+    check_finite(X)
+    return number, X
+
+
+def _over(rows: Array, weights: Array) -> Array:
+    """Divide by weights, but for those of components that are zero."""
+    return (rows / np.where(weights != 0, weights, 1.0)).astype(rows.dtype, copy=False)
 
 
 def _nonnegative(product: Array, right: Array) -> Array:

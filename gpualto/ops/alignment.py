@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from gpualto._arrays import Array, array_module
-from gpualto.labels import ModeLabels
+from gpualto.labels import ModeLabels, as_entries, check_order
 from gpualto.tensor import Tensor, require_tensor
 
 Unknown = Literal["error", "drop"]
@@ -17,14 +17,18 @@ Unknown = Literal["error", "drop"]
 _NAMED = 5
 
 
-def align(X: Tensor, labels: Sequence[ModeLabels], unknown: Unknown = "error") -> Tensor:
+def align(
+    X: Tensor, labels: Sequence[ModeLabels | Sequence[str] | None], unknown: Unknown = "error"
+) -> Tensor:
     """Return a tensor with its indices in the order of other labels: see `Tensor.align`."""
     require_tensor(X)
     if unknown not in ("error", "drop"):
         raise ValueError(f'unknown: expected "error" or "drop", got {unknown!r}')
     if len(labels) != X.ndim:
         raise ValueError(f"labels: {len(labels)} modes were given for a tensor of {X.ndim}")
-    named = [_merged(own, wanted) for own, wanted in zip(X.labels, labels, strict=True)]
+    given = [item if isinstance(item, ModeLabels) else ModeLabels(None, as_entries(item)) for item in labels]
+    check_order(X.labels, given)
+    named = [_merged(own, wanted) for own, wanted in zip(X.labels, given, strict=True)]
     changed = [mode for mode, own in enumerate(X.labels) if named[mode] != own]
     if not changed:
         return X
@@ -59,6 +63,6 @@ def _unknown_labels(own: ModeLabels, wanted: ModeLabels, used: Array, mode: int)
     foreign = [text for text in (own.text(int(index)) for index in used) if text not in known]
     names = ", ".join(map(repr, foreign[:_NAMED])) + (", ..." if len(foreign) > _NAMED else "")
     return ValueError(
-        f"X: {own.title(mode)} has labels that are not known: {names}; leave their entries out by "
-        'X.align(labels, unknown="drop")'
+        f"X: {own.title(mode)} has labels that are not known: {names}; their entries are left out by "
+        'unknown="drop"'
     )

@@ -46,10 +46,18 @@ def test_a_sweep_equals_one_row_by_row():
     factors = [abs(factor) for factor in random_factors(2, X.shape, 2)]
     scale = np.sqrt(np.mean(X.values**2))
     start = CPModel(None, factors).normalize()
-    shares = start.weights ** (1 / 3)
+    shares = (start.weights / scale) ** (1 / 3)
     desired = dense_sweep(X, [factor * shares for factor in start.factors], 0.3, scale)
     model = cp_complete(X, 2, l2=0.3, init=factors, n_iter_max=1)
     np.testing.assert_allclose(model.to_dense(), scale * dense_model(np.ones(2), desired), atol=1e-10)
+
+
+def test_a_fit_goes_on_where_another_stopped():
+    _, X = incomplete(1, (6, 5, 7), 3, 0.5, noise=0.1)
+    model = cp_complete(X, 2, l2=0.3, random_state=0, tol=1e-14, n_iter_max=3000)
+    again = cp_complete(X, 2, l2=0.3, init=model, n_iter_max=1)
+    np.testing.assert_allclose(again.weights, model.weights, rtol=1e-4)
+    np.testing.assert_allclose(again.measures["objective"][-1], model.measures["objective"][-1], rtol=1e-8)
 
 
 @settings(max_examples=40)

@@ -4,7 +4,7 @@ import pyttb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualto import CPModel, Tensor
+from gpualto import CPModel, Tensor, cp_als
 from gpualto.labels import ModeLabels
 from tests.cases import case
 from tests.oracle import dense_model, random_factors, random_tensor, small_shapes
@@ -211,3 +211,22 @@ def test_columns_that_sum_to_one():
     np.testing.assert_allclose(model.factors[0].ravel(), [0.25, 0.75])
     with pytest.raises(ValueError, match="^ord: expected 1 or 2, got 3"):
         model.normalize(ord=3)
+
+
+def test_residuals_of_other_labels_are_refused():
+    labels = {"who": ["ann", "bob"], "day": ["mon", "tue"]}
+    model = CPModel(None, [np.ones((2, 1)), np.ones((2, 1))], labels)
+    X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0], labels=labels)
+    assert model.residuals(X).tolist() == [4, 8]
+    with pytest.raises(ValueError, match="X: mode 0 is called 'day', which is mode 1 of the other"):
+        model.residuals(X.permute((1, 0)))
+    other = Tensor.from_coo(X.coords, X.values, labels={"who": ["bob", "ann"], "day": None})
+    with pytest.raises(ValueError, match=r"X: who has other labels .* X\.align\(model\.labels\)"):
+        model.residuals(other)
+
+
+def test_a_start_of_other_labels_is_refused():
+    model = CPModel(None, [np.ones((2, 1)), np.ones((2, 1))], {"who": ["ann", "bob"], "day": None})
+    X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0], labels={"who": ["bob", "ann"], "day": None})
+    with pytest.raises(ValueError, match="X: who has other labels"):
+        cp_als(X, 1, init=model, fixed_modes=["who"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpualto
-from gpualto import CPModel, Tensor, cp_nn, project
+from gpualto import CPModel, Tensor, cp_nn, project, project_known
 from tests.oracle import random_factors, random_tensor
 
 
@@ -90,7 +90,63 @@ class TestLabels:
                 np.testing.assert_allclose(rows, project(self.model, alone, 1))
 
     def test_those_that_the_model_does_not_know_are_refused(self):
-        with pytest.raises(ValueError, match="X: to has labels that are not known: 'Nice'; leave"):
+        with pytest.raises(ValueError, match="X: to has labels that are not known: 'Nice'; their"):
             project(self.model, self.new(["Oslo", "Nice", "Bern"], [1.0, 2.0, 4.0]), "month")
-        with pytest.raises(ValueError, match="mode: there is no 'day', only to, month"):
+        with pytest.raises(ValueError, match="mode: no mode is called 'day'; they are to, month"):
             project(self.model, self.new(["Oslo"], [1.0]), "day")
+
+    def test_they_may_be_left_out(self):
+        new = self.new(["Oslo", "Nice", "Bern"], [1.0, 2.0, 4.0])
+        desired = project(self.model, self.new(["Oslo", "Bern"], [1.0, 4.0]), "month")
+        np.testing.assert_array_equal(project(self.model, new, "month", unknown="drop"), desired)
+
+    def test_modes_in_another_order_are_refused(self):
+        new = self.new(["Oslo", "Bern", "Rome"], [1.0, 2.0, 4.0]).permute((1, 0))
+        with pytest.raises(
+            ValueError, match="X: mode 1 is called 'to', which is mode 0 of the other; `permute`"
+        ):
+            project(self.model, new, "month")
+
+
+class TestKnown:
+    """`project_known`: what is not stored is unknown."""
+
+    X = random_tensor(0, (12, 9, 7), 400)
+    model = gpualto.cp_complete(X, 2, l2=0.3, random_state=0, tol=1e-14, n_iter_max=2000)
+
+    @pytest.mark.parametrize("mode", [0, 1, 2])
+    def test_the_rows_of_the_fit_are_found_again(self, mode):
+        rows = project_known(self.model, self.X, mode, l2=0.3)
+        np.testing.assert_allclose(rows, self.model.factors[mode], atol=1e-5)
+
+    @pytest.mark.parametrize("mode", [0, 1, 2])
+    def test_signs_and_sizes_of_the_model_come_back(self, mode):
+        other = CPModel(-self.model.weights / 8, [2.0 * factor for factor in self.model.factors])
+        rows = project_known(other, self.X, mode, l2=0.3)
+        np.testing.assert_allclose(
+            with_factor(other, mode, rows).to_dense(), self.model.to_dense(), atol=1e-4
+        )
+
+    def test_a_row_is_that_of_ridge_regression_on_what_is_known(self):
+        model = CPModel([2.0, 0.5], random_factors(3, (4, 9, 7), 2))
+        new = random_tensor(1, (1, 9, 7), 20)
+        row = project_known(model, new, 0, l2=0.5)[0]
+        unit, scale = model.normalize(), np.sqrt(np.mean(new.values**2))
+        share = (unit.weights / scale) ** (1 / 3)
+        _, j, k = new.coords
+        basis = unit.factors[1][j] * unit.factors[2][k] * share**2
+        solution = np.linalg.solve(basis.T @ basis + 0.5 * np.eye(2), basis.T @ new.values / scale)
+        norms = (model.factors[0] * unit.factors[0]).sum(axis=0)
+        np.testing.assert_allclose(row, solution * norms / share, rtol=1e-10)
+
+    def test_rows_without_an_entry_are_zero(self):
+        new = Tensor.from_coo([[1], [2], [3]], [1.0], (3, 9, 7))
+        rows = project_known(self.model, new, 0)
+        assert rows[1].any()
+        assert not rows[[0, 2]].any()
+
+    def test_models_of_unknown_entries_are_for_it_alone(self):
+        with pytest.raises(ValueError, match="model: was fitted by cp_complete, .* use project_known"):
+            project(self.model, self.X, 0)
+        with pytest.raises(ValueError, match="l2: has to be above zero"):
+            project_known(self.model, self.X, 0, l2=0)

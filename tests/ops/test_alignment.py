@@ -23,7 +23,9 @@ def test_entries_keep_their_labels(own, wanted, extra):
 def test_entries_of_other_labels_are_refused_or_dropped():
     X = Tensor.from_coo([[0, 1, 2], [0, 0, 1]], [1.0, 2.0, 3.0], labels={"a": "xyz", "b": None})
     wanted = [ModeLabels("a", ("z", "x")), ModeLabels()]
-    with pytest.raises(ValueError, match="X: a has labels that are not known: 'y'; leave their entries out"):
+    with pytest.raises(
+        ValueError, match="X: a has labels that are not known: 'y'; their entries are left out"
+    ):
         X.align(wanted)
     assert X.align(wanted, unknown="drop").todense().tolist() == [[0, 3], [1, 0]]
     with pytest.raises(ValueError, match='unknown: expected "error" or "drop"'):
