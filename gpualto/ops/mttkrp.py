@@ -197,3 +197,7 @@ def check_out(out: Array, shape: tuple[int, int], dtype: np.dtype[Any], xp: Modu
         )
     if out.shape != shape:
         raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    if not getattr(out.flags, "writeable", True):
+        raise ValueError("out: is read-only")
+    if any(step == 0 and length > 1 for step, length in zip(out.strides, out.shape, strict=True)):
+        raise ValueError("out: its entries share memory, as those of numpy.broadcast_to")

@@ -17,6 +17,18 @@ def test_it_equals_the_dense_model_at_the_entries(X, rank, backend):
         np.testing.assert_allclose(model_values(X, factors), desired, atol=1e-10)
 
 
+@pytest.mark.parametrize("format", [formats.ALTO(2), formats.COO(2)], ids=str)
+def test_a_factor_of_a_single_row_may_be_part_of_another_array(format):
+    X = random_tensor(0, (1, 6), 5)
+    for first in (
+        np.random.default_rng(0).random((3, 8))[1:2, :2],
+        np.random.default_rng(0).random((2, 1)).T,
+    ):
+        factors = [first, np.random.default_rng(1).random((6, 2))]
+        desired = dense_model(np.ones(2), factors)[tuple(X.coords)]
+        np.testing.assert_allclose(model_values(X.to_format(format), factors), desired)
+
+
 @pytest.mark.parametrize("rank", [16, 31, 300])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_rank_type_and_number_of_words(rank, dtype):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpualto
-from gpualto import CPModel, Tensor, mttkrp
+from gpualto import CPModel, Tensor, formats, mttkrp
 from tests.cases import case, case_tensor, factors_of
 from tests.oracle import dense_mttkrp, random_factors, random_tensor, small_tensors
 
@@ -114,6 +114,36 @@ class TestOut:
         factors = random_factors(5, X.shape, 3)
         out = np.zeros((3, 10)).T[::2]
         np.testing.assert_array_equal(mttkrp(X, factors, 1, out=out), mttkrp(X, factors, 1))
+
+    @pytest.mark.parametrize("backend", ["reference", "cpu"])
+    @pytest.mark.parametrize("format", [formats.ALTO(3), formats.COO(3), formats.CSF(3)], ids=str)
+    @pytest.mark.parametrize("shape", [(1, 4, 5), (4, 1, 5), (4, 5, 1), (1, 1, 1)])
+    def test_nothing_is_written_beside_it(self, monkeypatch, shape, format, backend):
+        monkeypatch.setenv("GPUALTO_BACKEND", backend)  # NumPy lets the stride of a single row be anything
+        X, factors = random_tensor(4, shape, 30), random_factors(5, shape, 2)
+        stored = X.to_format(format)
+        for mode, length in enumerate(shape):
+            desired = dense_mttkrp(X.todense(), factors, mode)
+            wide = np.full((length + 2, 8), 7.0)
+            mttkrp(stored, factors, mode, out=wide[1:-1, 2:4])
+            np.testing.assert_allclose(wide[1:-1, 2:4], desired)
+            wide[1:-1, 2:4] = 7
+            assert (wide == 7).all()
+            for out in (np.empty((2, length)).T, np.empty((length, 8))[:, :2]):
+                np.testing.assert_allclose(mttkrp(stored, factors, mode, out=out), desired)
+                plan = gpualto.plan_mttkrp(stored, 2)
+                if out.flags.c_contiguous:
+                    np.testing.assert_allclose(plan(factors, mode, out), desired)
+
+    def test_it_has_to_have_a_place_for_each_entry(self):
+        X, factors = random_tensor(4, (4, 5), 10), random_factors(5, (4, 5), 3)
+        out = np.zeros((4, 3))
+        out.flags.writeable = False
+        with pytest.raises(ValueError, match="^out: is read-only"):
+            mttkrp(X, factors, 0, out=out)
+        shared = np.lib.stride_tricks.as_strided(np.zeros(3), (4, 3), (0, 8))
+        with pytest.raises(ValueError, match="^out: its entries share memory"):
+            mttkrp(X, factors, 0, out=shared)
 
     def test_it_may_be_a_factor(self):
         X = random_tensor(4, (5, 5, 5), 30)

@@ -14,7 +14,7 @@ from gpualto.backends.cpu import bits, generated, kernels, threads
 from gpualto.backends.cpu.construction import argsort, delinearize, sort_entries
 from gpualto.backends.cpu.passes import addresses, run_plan, run_ratios
 from gpualto.backends.cpu.plan import plan_mode
-from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows
+from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, row_bytes
 from gpualto.backends.dense import solve_normal_equations
 from gpualto.backends.ratios import two_passes
 from gpualto.format.storage import StoredTensor
@@ -64,7 +64,7 @@ def model_values(X: AnyTensor, factors: list[Array], out: Array) -> None:
         return
     inputs = [as_rows(factor, out.dtype, X.nnz) for factor in factors]
     layout = bits.layout_of(X.encoding, range(X.ndim))
-    stride = inputs[0].strides[0]
+    stride = row_bytes(inputs[0])
     out.fill(0)
     for panel in range(0, stride, PANEL_BYTES):
         kernel = kernels.model_values_kernel(stride, min(stride - panel, PANEL_BYTES), out.dtype)
@@ -77,7 +77,7 @@ def mttkrp_of_ratios(
     X: Tensor, factors: list[Array], mode: int, smallest: float, out: Array, *, deterministic: bool = False
 ) -> None:
     """Fill `out`: see `gpualto.backends.reference.mttkrp_of_ratios`; one pass, but for very long rows."""
-    if X.nnz == 0 or out.strides[0] > PANEL_BYTES:
+    if X.nnz == 0 or row_bytes(out) > PANEL_BYTES:
         two_passes(model_values, mttkrp, X, factors, mode, smallest, out, deterministic)
         return
     plan = plan_mode(X, mode, out.shape[1], deterministic=deterministic)

@@ -13,7 +13,7 @@ from gpualto._arrays import Array, empty
 from gpualto.backends import Fill, reference
 from gpualto.backends.cpu import bits, threads
 from gpualto.backends.cpu.instructions import add_product, add_product_atomically, pext
-from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge
+from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge, row_bytes
 from gpualto.format.format import Format
 from gpualto.format.source import Decoder, UnwritableError, array_name, arrays_of, write_decoder
 from gpualto.format.storage import StoredTensor
@@ -126,7 +126,7 @@ def _run(
     fill_zero([out, *private])
     targets = [out] * (len(pieces) - 1) if shared else [out, *private]
     arrays = tuple(arrays_of(X, write_decoder(X.format, X.shape, PYTHON)))
-    stride = out.strides[0]
+    stride = row_bytes(out)
     for panel in range(0, stride, PANEL_BYTES):
         width = min(stride - panel, PANEL_BYTES)
         kernel = mttkrp_kernel(X.format, X.shape, mode, stride, width, out.dtype, shared)

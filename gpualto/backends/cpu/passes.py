@@ -10,7 +10,7 @@ import numpy as np
 from gpualto._arrays import Array, empty
 from gpualto.backends.cpu import bits, kernels, threads
 from gpualto.backends.cpu.plan import ModePlan, Segment
-from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge
+from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, fill_zero, merge, row_bytes
 
 if TYPE_CHECKING:
     from gpualto.tensor import Tensor
@@ -21,7 +21,7 @@ def run_plan(plan: ModePlan, X: Tensor, factors: list[Array | None], out: Array)
     modes = _modes_from(plan.mode, X.ndim)
     inputs = [as_rows(factors[n], out.dtype, X.nnz) for n in modes[1:]]
     layout = bits.layout_of(X.encoding, modes)
-    stride = out.strides[0]
+    stride = row_bytes(out)
     private = private_rows(plan, out)
     for panel in range(0, stride, PANEL_BYTES):
         kernel = kernels.mttkrp_kernel(stride, min(stride - panel, PANEL_BYTES), out.dtype)
@@ -45,7 +45,7 @@ def run_ratios(plan: ModePlan, X: Tensor, factors: list[Array], smallest: float,
     private = private_rows(plan, out)
     bases, least = addresses(inputs), out.dtype.type(smallest)
     threads.run(
-        kernels.ratios_kernel(out.strides[0], out.dtype),
+        kernels.ratios_kernel(row_bytes(out), out.dtype),
         [
             (X.index, layout, X.values, plan.order, segment.start, segment.stop, least, bases, place)
             for segment, place in places(plan, out, private)
@@ -94,5 +94,5 @@ def _place(segment: Segment, out: Array, private: Array, panel: int) -> kernels.
         return kernels.Atomic(rows, low, count)
     address = private.ctypes.data + panel
     if segment.sharing == "private":  # as if the private rows were all rows of the output
-        return kernels.Plain(np.uint64((address - segment.low * out.strides[0]) % 2**64))
+        return kernels.Plain(np.uint64((address - segment.low * row_bytes(out)) % 2**64))
     return kernels.Split(rows, np.uint64(address), low, count)

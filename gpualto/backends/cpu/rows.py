@@ -24,6 +24,11 @@ def as_rows(factor: Array, dtype: np.dtype[np.floating], nnz: int) -> Array:
     return rows
 
 
+def row_bytes(rows: Array) -> int:
+    """Return how far contiguous rows are apart; the strides of a single row may say anything."""
+    return int(rows.shape[1]) * int(rows.dtype.itemsize)
+
+
 def fill_zero(arrays: list[Array]) -> None:
     """Fill arrays with zeros."""
 
@@ -41,4 +46,4 @@ def merge(rows: Array, private: Array) -> None:
     def add(start: int, stop: int) -> None:
         np.add(rows[start:stop], private[start:stop], out=rows[start:stop])
 
-    threads.run(add, threads.split(len(rows), 1 + _LEAST_BYTES // max(rows.strides[0], 1)))
+    threads.run(add, threads.split(len(rows), 1 + _LEAST_BYTES // max(row_bytes(rows), 1)))
