@@ -219,8 +219,7 @@ class _Writer:
         """Write what follows from what is known: see `gpualto.format.recovery`."""
         match step:
             case Join(whole, quotient, remainder):
-                divisor = self.dialect.number(remainder.divisor)
-                self.result(whole, name, f"{self.value(quotient)} * {divisor} + {self.known[remainder]}")
+                self.result(whole, name, self.joined(whole, quotient, remainder))
             case Subtract(result, total, other):
                 self.result(result, name, f"{self.value(total)} - {self.value(other)}")
             case Add(result, total, other):
@@ -228,6 +227,12 @@ class _Writer:
             case Unpack(call):
                 for number, (part, code) in enumerate(self.parts(call, name)):
                     self.result(part, f"{name}_{number}", code)
+
+    def joined(self, whole: Expression, quotient: Expression, remainder: Remainder) -> str:
+        if self.is_below(whole, remainder.divisor):
+            return self.known[remainder]
+        divisor = self.dialect.number(remainder.divisor)
+        return f"{self.value(quotient)} * {divisor} + {self.known[remainder]}"
 
     def result(self, expression: Expression, name: str, code: str) -> None:
         """Write a value; where padding has positions, skip those for which it is out of bounds."""
@@ -282,9 +287,10 @@ class _Writer:
         values = [self.value(operand) for operand in operands(expression)]
         match expression:
             case Quotient(of, divisor):
-                return self.divided(self.dialect.quotient, of, values[0], divisor)
+                below = self.dialect.number(0)
+                return self.divided(self.dialect.quotient, of, values[0], divisor, below)
             case Remainder(of, divisor):
-                return self.divided(self.dialect.remainder, of, values[0], divisor)
+                return self.divided(self.dialect.remainder, of, values[0], divisor, values[0])
             case Sum():
                 return f"({values[0]} + {values[1]})"
             case Difference():
@@ -292,7 +298,16 @@ class _Writer:
             case _:
                 raise UnwritableError(f"{expression} would have to be linearized again")
 
-    def divided(self, operation: Callable[..., str], of: Expression, code: str, divisor: int) -> str:
+    def is_below(self, expression: Expression, divisor: int) -> bool:
+        """Tell whether a quotient is always zero; the divisor may be more than a word holds."""
+        low, high = bounds(expression, self.shape)
+        return low >= 0 and high < divisor
+
+    def divided(
+        self, operation: Callable[..., str], of: Expression, code: str, divisor: int, below: str
+    ) -> str:
+        if self.is_below(of, divisor):
+            return below
         if bounds(of, self.shape).low < 0:
             return f"U({operation(f'I({code})', f'I({divisor})', signed=True)})"
         return operation(code, self.dialect.number(divisor), signed=False)

@@ -152,12 +152,12 @@ def innerprod(X: AnyTensor, other: AnyTensor | Array | Any) -> float:
     if hasattr(other, "factors") and hasattr(other, "weights"):
         rows = mttkrp(X, other, 0)
         factor = _dense(X, other.factors[0], rows.shape, "other: the factor of mode 0")
-        return float((rows * factor).sum(dtype=np.float64))
+        return float(np.einsum("ir,ir->", rows, factor, dtype=np.float64))
     if isinstance(other, (Tensor, StoredTensor)):
         return _innerprod_sparse(X, other)
     coords, values = X.entries()
     dense = _dense(X, other, X.shape, "other")
-    return float((values * dense[tuple(coords)]).sum(dtype=np.float64))
+    return float((values.astype(np.float64) * dense[tuple(coords)]).sum())
 
 
 def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
@@ -170,7 +170,8 @@ def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
     order = argsort(index)
     first = first_of_equals(tuple(word[order] for word in index))
     values = xp.concatenate([a.values.astype(np.float64), b.values.astype(np.float64)])[order]
-    return float((values[1:] * values[:-1] * ~first[1:]).sum())
+    second = (~first).nonzero()[0]
+    return float((values[second] * values[second - 1]).sum())
 
 
 def matmul(X: AnyTensor, other: Array) -> Array:

@@ -33,7 +33,7 @@ def format_texts(draw, ndim):
     if draw(st.integers(0, 2)) == 0:  # a linear index of the first piece of each mode
         order = draw(st.sampled_from(["alto", "morton", "lin"]))
         call = f"{order}({', '.join(parts[0] for parts in pieces)})"
-        cut = draw(st.sampled_from([None, 2, 4]))
+        cut = draw(st.sampled_from([None, 2, 4, 2**63, 2**64]))
         whole = [call] if cut is None else [f"{call}/{cut}", f"{call}%{cut}"]
         pieces = [whole, *(parts[1:] for parts in pieces)]
     levels = draw(merged(pieces))

@@ -178,6 +178,13 @@ class TestProducts:
         ]:
             np.testing.assert_allclose(X.innerprod(operand), (array * desired).sum())
 
+    def test_innerprod_of_numbers_whose_products_overflow_elsewhere(self):
+        one, other = (gpualto.Tensor.from_coo([[n]], [1e200], (3,)) for n in (0, 1))
+        assert one.innerprod(other) == 0
+        single = gpualto.Tensor.from_coo([[0]], np.array([1e30], np.float32), (3,))
+        np.testing.assert_allclose(single.innerprod(single.todense()), 1e60, rtol=1e-6)
+        np.testing.assert_allclose(single.innerprod(single), 1e60, rtol=1e-6)
+
     def test_matmul(self, matrix):
         B = random_factors(0, (6, 7), 4)[1]
         np.testing.assert_allclose(matrix @ B, matrix.todense() @ B, atol=1e-12)

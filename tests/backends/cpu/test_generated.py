@@ -1,5 +1,7 @@
 """Code that is written for a format: by hypothesis as Python, for the common formats compiled."""
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,23 @@ def entries_by_source(X, start, stop):
             np.uint64(0),
         )
     return found
+
+
+NAMED = [
+    function for name, function in vars(formats).items() if inspect.isfunction(function) and name[0].isupper()
+]
+
+
+@pytest.mark.parametrize("make", NAMED)
+def test_named_formats(make):
+    parameters = inspect.signature(make).parameters
+    arguments = [3] if "ndim" in parameters else [2, 2][: len(parameters)]
+    format = make(*arguments)
+    X = random_tensor(0, (6, 4, 8)[: format.ndim], 20).to_format(format)
+    stored = X if isinstance(X, gpualto.StoredTensor) else X._stored()
+    coords, values = X.entries()
+    desired = dict(zip(map(tuple, coords.T.tolist()), values.tolist(), strict=True))
+    assert entries_by_source(stored, 0, stored.nse) == desired
 
 
 @st.composite
