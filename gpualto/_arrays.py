@@ -67,14 +67,28 @@ def as_array(item: Any) -> Array:
     """Return an array: CuPy's for what lives on a CUDA device, whichever package made it, else NumPy's.
 
     Without a copy where the other package offers ``__cuda_array_interface__`` or DLPack.
+
+    Raises
+    ------
+    TypeError
+        If it is a masked array, or becomes no array.
     """
     if array_module(item) is not np:
         return item
+    if isinstance(item, np.ma.MaskedArray):
+        raise TypeError("a masked array; fill it, or pass the entries that are not masked to from_coo")
+    if hasattr(item, "detach"):  # PyTorch's gradients are no numbers
+        item = item.detach()
     if hasattr(item, "__cuda_array_interface__"):
         return require("cupy", "cuda13", f"an array of {type(item).__module__} on a device").asarray(item)
     if hasattr(item, "__dlpack_device__") and int(item.__dlpack_device__()[0]) == _DLPACK_CUDA:
         return require("cupy", "cuda13", f"an array of {type(item).__module__} on a device").from_dlpack(item)
-    return np.asarray(item)
+    try:
+        is_foreign = hasattr(item, "__dlpack__") and not hasattr(item, "__array__")
+        array = np.from_dlpack(item) if is_foreign else np.asarray(item)
+    except RuntimeError as error:
+        raise TypeError(f"{type(item).__name__}: becomes no array: {error}") from None
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def device_of(array: Array) -> str:
@@ -92,7 +106,7 @@ def mover_to(device: str) -> Callable[[Array], Array]:
     MissingPackageError
         If a device is named and CuPy is not installed.
     """
-    kind, _, number = device.partition(":")
+    kind, _, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if kind not in ("cpu", "cuda") or (":" in device and (kind == "cpu" or not number.isdecimal())):
         raise ValueError(f'device: expected "cpu", "cuda" or "cuda:1" and the like, got {device!r}')
     if kind == "cpu":

@@ -40,4 +40,16 @@ def contains(indices: range, coordinate: Array) -> Array:
     """Mark the coordinates that a range selects."""
     offset = coordinate - indices.start
     steps = offset // indices.step
-    return (offset % indices.step == 0) & (steps >= 0) & (steps < len(indices))
+    return (offset % indices.step == 0) & (steps >= 0) & (steps < size_of(indices))
+
+
+def size_of(indices: range) -> int:
+    """Return the length of a range, which ``len`` refuses from 2**63 on.
+
+    Examples
+    --------
+    >>> size_of(range(2**63)) - 2**63, size_of(range(9, 2, -3)), size_of(range(2, 1))
+    (0, 3, 0)
+    """
+    step = indices.step
+    return max((indices.stop - indices.start + step - (1 if step > 0 else -1)) // step, 0)

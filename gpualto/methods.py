@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gpualto._arrays import Array, device_of, scatter
+from gpualto._arrays import Array, as_floats, device_of, scatter
 
 if TYPE_CHECKING:
     from gpualto.ops.mttkrp import Factors
@@ -138,14 +138,16 @@ class TensorMethods:
     def __mul__(self, number: float) -> Self:
         if not _is_number(number):
             return NotImplemented
-        return self.map_values(lambda values: values * values.dtype.type(number))
+        factor = as_floats(np.asarray(number), "number")
+        return self.map_values(lambda values: values * values.dtype.type(factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: float) -> Self:
         if not _is_number(number):
             return NotImplemented
-        return self.map_values(lambda values: values / values.dtype.type(number))
+        divisor = as_floats(np.asarray(number), "number")
+        return self.map_values(lambda values: values / values.dtype.type(divisor))
 
     def __neg__(self) -> Self:
         return self.map_values(lambda values: -values)
@@ -158,4 +160,5 @@ class TensorMethods:
 
 
 def _is_number(item: object) -> bool:
-    return isinstance(item, (int, float, np.number)) and not isinstance(item, bool)
+    is_real = isinstance(item, (int, float, np.integer, np.floating))
+    return is_real and not isinstance(item, (bool, np.timedelta64))

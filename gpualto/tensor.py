@@ -27,7 +27,7 @@ from gpualto.format.format import Format, as_format
 from gpualto.format.indices import NARROW_BITS
 from gpualto.format.named import ALTO
 from gpualto.format.storage import LevelArrays, StoredTensor
-from gpualto.indexing import as_key, contains, expand
+from gpualto.indexing import as_key, contains, expand, size_of
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.methods import TensorMethods
 from gpualto.ordering import find, first_of_equals
@@ -163,6 +163,10 @@ class Tensor(TensorMethods):
         3
         """
         dense = as_array(array)
+        if dense.dtype == object:
+            raise TypeError(
+                f"array: expected numbers, got {type(array).__name__}; gpualto.from_any takes sparse arrays"
+            )
         if dense.ndim == 0:
             raise ValueError("array: a tensor has at least one mode, got a scalar")
         coords = dense.nonzero()
@@ -422,7 +426,7 @@ class Tensor(TensorMethods):
         if checked.size != self.nnz:
             raise ValueError(f"values: {checked.size} values for {self.nnz} entries")
         _require_one_kind(self.index[:1], checked)
-        other = replace(self, values=checked)
+        other = replace(self, values=checked.copy())
         object.__setattr__(other, "derived", self.derived)
         return other
 
@@ -528,7 +532,7 @@ class Tensor(TensorMethods):
         return type(self).from_coo(
             [(coords[mode, kept] - k.start) // k.step for mode, k in left.items()],
             self.values[kept],
-            [len(k) for k in left.values()],
+            [size_of(k) for k in left.values()],
             labels=[self.labels[mode].take(k) for mode, k in left.items()],
         )
 
@@ -595,7 +599,7 @@ def format_bytes(count: int) -> str:
     """
     if count < 1000:
         return f"{count} bytes"
-    power = min((len(str(count)) - 1) // 3, 5)
+    power = next(n for n in range(1, 6) if count < 999.5 * 1000**n or n == 5)
     return f"{count / 1000**power:.3g} {'kMGTP'[power - 1]}B"
 
 

@@ -178,7 +178,7 @@ class TestProperties:
         assert max(map(len, lines)) <= 110
 
     @pytest.mark.parametrize(
-        ("count", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (49_600_000, "49.6 MB")]
+        ("count", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_999, "1 MB"), (49_600_000, "49.6 MB")]
     )
     def test_bytes_for_reading(self, count, text):
         assert format_bytes(count) == text
@@ -280,6 +280,36 @@ class TestTransformations:
     def test_permute_needs_every_mode_once(self, modes):
         with pytest.raises(ValueError, match="is not a permutation of the 2 modes"):
             random_tensor(0, (3, 4), 5).permute(modes)
+
+    def test_other_values_are_copied(self):
+        X, values = random_tensor(0, (3, 4), 5), np.ones(5)
+        Y = X.with_values(values[: X.nnz])
+        values[:] = 99
+        assert Y.sum() == X.nnz
+
+    @pytest.mark.parametrize("number", [2, 2.5, np.float32(2), np.int64(-3), np.uint8(2)])
+    def test_times_and_over_a_number(self, number):
+        X = random_tensor(0, (3, 4), 5)
+        for Y, desired in (
+            (X * number, X.values * number),
+            (number * X, X.values * number),
+            (X / number, X.values / number),
+        ):
+            np.testing.assert_allclose(Y.values, desired.astype(float))
+
+    @pytest.mark.parametrize("number", [1j, np.complex128(1), np.timedelta64(3), True, "2", None])
+    def test_what_is_no_real_number_is_no_factor(self, number):
+        X = random_tensor(0, (3, 4), 5)
+        for operation in (lambda: X * number, lambda: X / number):
+            with pytest.raises(TypeError, match="operand|multiply"):
+                operation()
+
+    def test_integers_that_would_be_rounded_are_refused(self):
+        X = random_tensor(0, (3, 4), 5)
+        with pytest.raises(ValueError, match=r"^number: integers beyond 2\*\*53"):
+            X * (2**53 + 1)
+        with pytest.raises(TypeError, match="^number: expected real numbers"):
+            X / 10**400
 
     def test_explicit_zeros_stay_until_pruned(self):
         X = Tensor.from_coo([[0, 1, 2]], [0.0, 1.0, -0.0])

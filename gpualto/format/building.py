@@ -7,7 +7,8 @@ places that occur. The place in the last level is the position of the entry's va
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module, as_coordinates, as_shape, as_values, check_bounds
 from gpualto.encoding import LinearIndex
-from gpualto.format.expressions import Bounds, Dimension, Expression, evaluate
+from gpualto.format.expressions import Bounds, Dimension, Expression, Linearized, evaluate, walk
 from gpualto.format.format import Format, as_format
 from gpualto.format.indices import NARROW, Column, changes, take
 from gpualto.format.levels import (
@@ -104,28 +105,59 @@ def assemble(
     known: dict[Expression, Column] = {
         Dimension(mode): row.astype(np.int64, copy=False) for mode, row in enumerate(coords)
     }
-    columns = [evaluate(level.expression, known, shape) for level in format.levels]
     limits = format.bounds(shape)
+    _check_limits(format, limits, shape)
+    columns = [evaluate(level.expression, known, shape) for level in format.levels]
     columns, values = _in_order(columns, limits, values)
 
     arrays = []
     places = _Places(xp.zeros(values.size, np.int64), 1)
     for level, column, bounds in zip(format.levels, columns, limits, strict=True):
-        try:
+        what = f"{level.write(format.names)} in the shape {shape}"
+        if isinstance(level.type, Structured):
+            _check_places(places.count * level.type.count * values.itemsize, what)
+        with _memory_for(what):
             stored, places = _store(level.type, column, bounds, places)
-        except MemoryError as error:
-            raise MemoryError(f"format: {level.write(format.names)} in the shape {shape}: {error}") from None
-        if places.count >= NARROW:
-            what = level.write(format.names)
-            raise ValueError(
-                f"format: {what} needs {places.count} places in the shape {shape}; compress a level"
-            )
+        _check_places(places.count * values.itemsize, what)
         arrays.append(stored)
     if format.is_filled:
-        filled = xp.zeros(places.count, values.dtype)
+        with _memory_for(f"values in the shape {shape}"):
+            filled = xp.zeros(places.count, values.dtype)
         filled[places.of] = values
         values = filled
     return StoredTensor(format, shape, tuple(arrays), values, labels)
+
+
+def _check_limits(format: Format, limits: Sequence[Bounds], shape: tuple[int, ...]) -> None:
+    """Raise for coordinates that a level has no type for: only linear indices have several words."""
+    for level, expression, (low, high) in zip(format.levels, format.expressions, limits, strict=True):
+        is_stored = isinstance(level.type, (Compressed, Singleton))
+        is_linear = any(isinstance(part, Linearized) for part in walk(expression))
+        largest = high + 1 if isinstance(level.type, Structured) else high  # one more says that there is none
+        if largest >= NARROW and not (is_stored and is_linear):
+            remedy = "" if is_stored else "; compress it"
+            raise ValueError(
+                f"format: {level.write(format.names)} has coordinates up to {high} in the shape {shape}, and "
+                f"such levels hold less than 2**63{remedy}"
+            )
+        if low < -NARROW:
+            raise ValueError(
+                f"format: {level.write(format.names)} has coordinates down to {low} in the shape {shape}"
+            )
+
+
+@contextmanager
+def _memory_for(what: str) -> Iterator[None]:
+    """Name what memory does not reach for."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"format: {what}: {error}") from None
+
+
+def _check_places(nbytes: int, what: str) -> None:
+    if nbytes >= NARROW:
+        raise ValueError(f"format: {what} needs {nbytes} bytes of values; compress a level")
 
 
 # Order ----------------------------------------------------------------------------------------------------
@@ -160,15 +192,17 @@ def _sort_keys(columns: Sequence[Column], limits: Sequence[Bounds]) -> LinearInd
             keys.extend(column)
             room = 0
             continue
+        if high <= low:
+            continue
         digit = (column - low if low else column).view(np.uint64)
-        size = max(high - low + 1, 1)
+        size = high - low + 1
         if size > room:
             keys.append(digit)
             room = _WORD // size
         else:
             keys[-1] = keys[-1] + digit * (_WORD // room)
             room //= size
-    return tuple(keys)
+    return tuple(keys) or (columns[0] * 0,)
 
 
 # Levels ---------------------------------------------------------------------------------------------------

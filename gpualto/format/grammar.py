@@ -59,6 +59,9 @@ _PROPERTIES = {
 
 _MOST_BITS_OF_A_DELTA = 62
 _MOST_BITS_OF_A_NUMBER = 1024
+_MOST_DIGITS = 300
+_MOST_OPERATIONS = 100
+"""In one expression, whose tree is walked by recursion."""
 
 
 class FormatError(ValueError):
@@ -125,6 +128,7 @@ class _Parser:
         self.tokens = list(_tokens(text))
         self.position = 0
         self.names: dict[str, slice] = {}
+        self.operations = 0
 
     # Rules ----------------------------------------------------------------------------------------------
 
@@ -161,6 +165,7 @@ class _Parser:
 
     def level(self) -> tuple[Level, slice]:
         start = self.next.place.start
+        self.operations = 0
         expression = self.sum()
         self.expect(":", "expected ':' and the level's type, as in i : dense")
         level = Level(expression, self.level_type())
@@ -170,6 +175,7 @@ class _Parser:
         start = self.next.place.start
         left = self.quotient()
         while self.next.text in ("+", "-"):
+            self.count_operation()
             sign = self.advance().text
             right = self.quotient()
             if any(isinstance(part, Linearized) for side in (left, right) for part in walk(side)):
@@ -180,6 +186,7 @@ class _Parser:
     def quotient(self) -> Expression:
         of = self.operand()
         while self.next.text in ("/", "%"):
+            self.count_operation()
             sign = self.advance().text
             divisor = self.positive_number("a block size")
             of = Quotient(of, divisor) if sign == "/" else Remainder(of, divisor)
@@ -187,6 +194,7 @@ class _Parser:
 
     def operand(self) -> Expression:
         if self.accept("("):
+            self.count_operation()
             inside = self.sum()
             self.expect(")", "expected ')'")
             return inside
@@ -210,6 +218,7 @@ class _Parser:
 
     def part(self) -> Expression:
         start = self.next.place.start
+        self.operations = 0
         part = self.sum()
         if any(isinstance(inner, (Sum, Difference, Linearized)) for inner in walk(part)):
             self.fail("a linearizer takes dimensions or their / and % parts only", self.since(start))
@@ -260,15 +269,26 @@ class _Parser:
 
     def positive_number(self, what: str) -> int:
         start = self.next.place.start
-        number = int(self.take("number", f"expected {what}, a number such as 4 or 2^7").text)
+        number = self.number(f"expected {what}, a number such as 4 or 2^7")
         if self.accept("^"):
-            exponent = int(self.take("number", "expected an exponent, as in 2^7").text)
+            exponent = self.number("expected an exponent, as in 2^7")
             if number.bit_length() * exponent > _MOST_BITS_OF_A_NUMBER:
                 self.fail(f"{what} of more than {_MOST_BITS_OF_A_NUMBER} bits", self.since(start))
             number **= exponent
         if number < 1:
             self.fail(f"{what} must be positive, got {number}", self.since(start))
         return number
+
+    def number(self, problem: str) -> int:
+        token = self.take("number", problem)
+        if len(token.text) > _MOST_DIGITS:
+            self.fail(f"a number of more than {_MOST_DIGITS} digits", token.place)
+        return int(token.text)
+
+    def count_operation(self) -> None:
+        self.operations += 1
+        if self.operations > _MOST_OPERATIONS:
+            self.fail(f"an expression of more than {_MOST_OPERATIONS} operations", self.next.place)
 
     # Tokens ---------------------------------------------------------------------------------------------
 

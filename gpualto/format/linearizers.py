@@ -81,7 +81,7 @@ class RowMajor:
         xp = array_module(index[0])
         coords = xp.empty((len(self.extents), index[0].size), np.int64)
         for word, group in zip(index, self.groups, strict=True):
-            rest = word
+            rest = word.astype(np.uint64, copy=False)
             for part in group:
                 extent = max(self.extents[part], 1)
                 coords[part] = (rest % extent).astype(np.int64)

@@ -143,7 +143,7 @@ class StoredTensor(TensorMethods):
         from gpualto.tensor import Tensor
 
         target = as_format(format)
-        if not target.is_alto:
+        if not target.is_alto or target.ndim != self.ndim:
             return convert(self, target)
         coords, values = self.entries()
         return Tensor.from_coo(coords, values, self.shape, labels=self.labels)

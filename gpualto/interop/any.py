@@ -41,11 +41,10 @@ def from_any(item: Any) -> AnyTensor:
     """
     if isinstance(item, (Tensor, StoredTensor)):
         return item
-    package = type(item).__module__.partition(".")[0]
-    if package in _READERS and not isinstance(item, np.ndarray):
-        return _READERS[package](item)
-    if isinstance(item, np.ma.MaskedArray):
-        raise TypeError("item: a masked array; fill it, or pass the entries that are not masked to from_coo")
+    packages = {base.__module__.partition(".")[0] for base in type(item).__mro__}
+    for package, mark, read in _READERS:
+        if package in packages and hasattr(item, mark) and not isinstance(item, np.ndarray):
+            return read(item)
     array = as_array(item)
     if array.dtype.kind not in "biufc":
         kind = f"{type(item).__module__}.{type(item).__name__}"
@@ -53,10 +52,12 @@ def from_any(item: Any) -> AnyTensor:
     return Tensor.from_dense(array)
 
 
-_READERS: dict[str, Callable[[Any], AnyTensor]] = {
-    "scipy": from_scipy,
-    "cupyx": from_scipy,
-    "pyttb": from_pyttb,
-    "sparse": from_sparse,
-    "torch": from_torch,
-}
+_READERS: tuple[tuple[str, str, Callable[[Any], AnyTensor]], ...] = (
+    ("scipy", "tocoo", from_scipy),
+    ("cupyx", "tocoo", from_scipy),
+    ("pyttb", "subs", from_pyttb),
+    ("pyttb", "nnz", from_pyttb),
+    ("sparse", "fill_value", from_sparse),
+    ("torch", "layout", from_torch),
+)
+"""Package, what its tensors have and other things in it have not, and what reads them."""

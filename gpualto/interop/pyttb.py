@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def to_pyttb(X: AnyTensor) -> Any:
     """Return a ``pyttb.sptensor`` with a copy of the entries, in their order."""
     pyttb = require("pyttb", "bench", "Tensor.to_pyttb")
+    if X.ndim == 0:
+        raise ValueError("X: has no modes, and pyttb's tensors have at least one")
     coords, values = X.to_device("cpu").entries()
     return pyttb.sptensor(np.ascontiguousarray(coords.T), values.astype(np.float64)[:, np.newaxis], X.shape)
 

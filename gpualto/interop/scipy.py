@@ -12,9 +12,18 @@ from gpualto._optional import require
 from gpualto.encoding import AltoEncoding
 from gpualto.format import named
 from gpualto.format.storage import LevelArrays, StoredTensor
-from gpualto.interop.compressed import block_of, check_indices, compressed, computed, matrix_kind
+from gpualto.interop.compressed import (
+    block_of,
+    check_indices,
+    compressed,
+    computed,
+    is_canonical,
+    matrix_kind,
+)
 from gpualto.ordering import argsort, first_of_equals
 from gpualto.tensor import AnyTensor, Tensor
+
+_MATRIX_MODES = 2
 
 # To SciPy ---------------------------------------------------------------------------------------------------
 
@@ -22,13 +31,21 @@ from gpualto.tensor import AnyTensor, Tensor
 def to_scipy(X: AnyTensor) -> Any:
     """Return a SciPy sparse array: of the same format where SciPy has it, else a ``coo_array``.
 
-    A matrix in CSR, CSC, BSR or DIA shares its values with the tensor. On a device it is one of ``cupyx``.
+    A matrix in CSR, CSC, BSR or DIA shares its values with the tensor, and more where types agree: copy it
+    before you change it in place. On a device it is one of ``cupyx``.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has no modes.
     """
     if isinstance(X, StoredTensor):
         maker = _MAKERS.get(matrix_kind(X.format) or "")
         made = maker(X) if maker else None
         if made is not None:
             return made
+    if X.ndim == 0:
+        raise ValueError("X: has no modes, and SciPy's arrays have at least one")
     coords, values = X.entries()
     return _constructor(X, "coo")((values.copy(), tuple(coords)), shape=X.shape)
 
@@ -83,6 +100,8 @@ def from_scipy(array: Any) -> AnyTensor:
     CSR, CSC, BSR and DIA stay what they are, those of ``cupyx`` on the device; all others become ALTO.
     """
     kind = array.format
+    if len(array.shape) != _MATRIX_MODES:
+        return Tensor.from_scipy(array)
     if kind in ("csr", "csc", "bsr"):
         return _from_compressed(array, kind)
     if kind == "dia":
@@ -92,8 +111,9 @@ def from_scipy(array: Any) -> AnyTensor:
 
 def _from_compressed(array: Any, kind: str) -> StoredTensor:
     check_indices(kind, array.shape, array.indices, array.indptr, getattr(array, "blocksize", None))
-    if not array.has_canonical_format:
+    if not is_canonical(array.indices, array.indptr):  # SciPy's own flag may be out of date
         array = array.copy()
+        array.has_canonical_format = array.has_sorted_indices = False
         array.sum_duplicates()
     block = array.blocksize if kind == "bsr" else None
     return compressed(kind, array.shape, array.data, array.indices, array.indptr, block)

@@ -41,5 +41,5 @@ def from_sparse(array: Any) -> AnyTensor:
         raise ValueError(f"array: what is not stored counts as {array.fill_value}, and here it is zero")
     if type(array).__name__ == "GCXS" and array.ndim == _MATRIX_MODES:
         return from_scipy(array.to_scipy_sparse())
-    coo = array.tocoo() if hasattr(array, "tocoo") else array
+    coo = array.asformat("coo")
     return Tensor.from_coo(coo.coords, coo.data, coo.shape)

@@ -61,8 +61,9 @@ def mttkrp(
     out : (I_mode, R) array, optional
         Where to put the result; any strides, and it may share memory with a factor.
     deterministic : bool
-        Whether the result has the same bits whatever the number of threads. Without it, it is the same to
-        rounding, and to the bit for the same number of threads.
+        Whether the result has the same bits whatever the number of threads, and on a device on each run,
+        there of tensors in ALTO only. Without it, it is the same to rounding, and on the CPU, of a tensor in
+        ALTO, to the bit for the same number of threads.
 
     Returns
     -------
@@ -149,6 +150,8 @@ def as_all_inputs(X: AnyTensor, factors: Factors) -> Inputs:
 
 
 def _require_one_per_mode(X: AnyTensor, items: list[Array | None]) -> None:
+    if X.ndim == 0:
+        raise ValueError("X: has no modes, and so there are no factors")
     if len(items) != X.ndim:
         raise ValueError(f"factors: {len(items)} factors were given for a tensor of {X.ndim} modes")
 

@@ -163,6 +163,8 @@ def innerprod(X: AnyTensor, other: AnyTensor | Array | Any) -> float:
 def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
     if other.shape != X.shape:
         raise ValueError(f"other: has shape {other.shape}, expected {X.shape}")
+    if X.ndim == 0:
+        return float(X.values.astype(np.float64).sum()) * float(other.values.astype(np.float64).sum())
     a, b = as_alto(X), as_alto(other)
     _require_kind(X, b.values, "other")
     xp = array_module(a.values)
@@ -178,7 +180,8 @@ def matmul(X: AnyTensor, other: Array) -> Array:
     """Multiply a sparse matrix, or a batch of them, with a dense matrix or vector: ``X @ other``.
 
     Matrices in CSR, CSC, BSR, DIA and COO format are multiplied by SciPy, or cuSPARSE on a device. In all
-    others a matrix times a matrix is the MTTKRP of two modes, by the same kernels.
+    others a matrix times a matrix is the MTTKRP of two modes, by the same kernels. SciPy sums in the type of
+    the result, and multiplies the padding of BSR and DIA too: NaN comes of what is not finite in `other`.
 
     Parameters
     ----------
@@ -210,6 +213,8 @@ def matmul(X: AnyTensor, other: Array) -> Array:
     _refuse_sparse(other, "other")
     dense = as_floats(as_array(other), "other")
     _require_kind(X, dense, "other")
+    if dense.ndim == 0:
+        raise ValueError("other: a number; multiply with it by *")
     if dense.ndim == 1:
         return matmul(X, _dense(X, dense, (length,), "other")[:, np.newaxis])[..., 0]
     if isinstance(X, StoredTensor) and matrix_kind(X.format) and find_spec("scipy") is not None:

@@ -102,6 +102,19 @@ class TestErrors:
         marked = shown[carets.index("^") : carets.rindex("^") + 1]
         assert marked.strip() == place
 
+    @pytest.mark.parametrize(
+        ("expression", "problem"),
+        [
+            ("(" * 3000 + "i" + ")" * 3000, "an expression of more than 100 operations"),
+            ("i" + " / 2" * 3000, "an expression of more than 100 operations"),
+            ("i" + " + i" * 3000, "an expression of more than 100 operations"),
+            ("i / 1" + "0" * 5000, "a number of more than 300 digits"),
+        ],
+    )
+    def test_what_is_too_long(self, expression, problem):
+        with pytest.raises(FormatError, match=problem):
+            Format(f"(i) -> ({expression} : dense)")
+
     def test_what_is_no_text(self):
         with pytest.raises(TypeError, match="format: expected text such as"):
             Format(3)

@@ -212,3 +212,45 @@ def test_names_in_place_of_formats(wrong, problem):
     X = gpualto.Tensor.from_coo([[0], [1]], [1.0], (2, 2))
     with pytest.raises((TypeError, ValueError), match=problem):
         X.to_format(wrong)
+
+
+class TestCoordinatesThatNoLevelHolds:
+    @pytest.mark.parametrize(
+        ("text", "shape"),
+        [
+            ("(i, j) -> (alto(i, j) : delta(8))", (2**40, 2**40)),
+            ("(i, j) -> (alto(i, j) : structured(1))", (2**40, 2**40)),
+            ("(i, j) -> (alto(i, j) : dense)", (2**40, 2**40)),
+            ("(i, j, k) -> (i : compressed, alto(j, k) : dense)", (2, 2**40, 2**40)),
+            ("(i) -> (i : structured(3))", (2**63,)),
+            ("(i, j) -> (i+j : compressed, j : compressed)", (2**63, 2**63)),
+        ],
+    )
+    @pytest.mark.parametrize("nnz", [0, 2])
+    def test_are_refused_before_anything_is_stored(self, text, shape, nnz):
+        coords = [np.array([1, 0][:nnz], np.int64)] * len(shape)
+        with pytest.raises(
+            ValueError, match="^format: .* has coordinates up to [0-9]* in the shape .* less than 2"
+        ):
+            build(text, coords, np.ones(nnz), shape)
+
+    def test_places_are_counted_before_memory_is_asked_for(self):
+        with pytest.raises(ValueError, match=r"i : structured\(.*\) in the shape \(4,\) needs [0-9]* bytes"):
+            build("(i) -> (i : structured(2^70))", [[1]], np.ones(1), (4,))
+        with pytest.raises(
+            (ValueError, MemoryError), match=r"^format: .*in the shape \(2147483648, 2147483648\)"
+        ):
+            build(named.Dense(2), [[1], [1]], np.ones(1), (2**31, 2**31))
+
+    @pytest.mark.parametrize("shape", [(1, 2**32, 2**32), (1, 2**24, 2**24, 2**16), (2**33, 1, 2**32)])
+    def test_modes_of_length_one_take_no_room_in_sort_keys(self, shape):
+        rng = np.random.default_rng(0)
+        coords = np.array([rng.integers(0, length, 9) for length in shape])
+        for format in (named.COO(len(shape)), named.CSF(len(shape))):
+            read, values = entries(build(format, coords, np.arange(9.0), shape))
+            np.testing.assert_array_equal(read[:, np.argsort(values)], coords)
+
+    @pytest.mark.parametrize("text", ["(i) -> (lin(i) : compressed)", "(i) -> (i : compressed)"])
+    def test_the_longest_mode(self, text):
+        X = build(text, [[2**63 - 1, 5]], np.array([1.0, 2.0]), (2**63,))
+        assert entries(X)[0].tolist() == [[5, 2**63 - 1]]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import pyttb
+import scipy.sparse.linalg
 import sparse
 
 import gpualto
@@ -58,8 +59,51 @@ def test_tensors_and_dense_arrays():
 
 
 def test_a_mask_is_not_lost():
-    with pytest.raises(TypeError, match="a masked array; fill it"):
-        gpualto.from_any(np.ma.array([1.0, 2.0], mask=[0, 1]))
+    masked = np.ma.array([1.0, 2.0], mask=[0, 1])
+    calls = [
+        lambda: gpualto.from_any(masked),
+        lambda: gpualto.Tensor.from_dense(masked),
+        lambda: gpualto.Tensor.from_coo([[0, 1]], masked),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="a masked array; fill it"):
+            call()
+
+
+def test_classes_derived_from_those_of_other_packages():
+    class Mine(scipy.sparse.csr_array):
+        pass
+
+    dense = np.eye(3)
+    assert gpualto.from_any(Mine(dense)).format == formats.CSR()
+    assert gpualto.from_any(sparse.DOK.from_numpy(dense)) == gpualto.Tensor.from_dense(dense)
+
+
+class Exchanged:
+    """What offers DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack_is_enough():
+    coords, values = Exchanged(np.array([0, 2])), Exchanged(np.array([1.0, 2.0]))
+    assert gpualto.Tensor.from_coo([coords], values).todense().tolist() == [1, 0, 2]
+    assert gpualto.from_any(Exchanged(np.eye(2))).nnz == 2
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+def test_numbers_in_the_byte_order_of_other_machines(count):
+    coords = np.arange(count).astype(">i8")
+    X = gpualto.Tensor.from_coo([coords], np.arange(1.0, count + 1).astype(">f8"))
+    assert X.dtype.isnative
+    np.testing.assert_array_equal(X.todense(), np.arange(1.0, count + 1))
 
 
 def test_what_is_not_stored_has_to_be_zero():
@@ -68,7 +112,17 @@ def test_what_is_not_stored_has_to_be_zero():
         gpualto.from_any(array)
 
 
-@pytest.mark.parametrize("item", [object(), "text", {1: 2}])
+@pytest.mark.parametrize(
+    "item",
+    [
+        object(),
+        "text",
+        {1: 2},
+        scipy.sparse.linalg.aslinearoperator(np.eye(2)),
+        pyttb.ktensor([np.ones((2, 1)), np.ones((3, 1))]),
+    ],
+    ids=lambda item: type(item).__name__,
+)
 def test_what_is_no_tensor(item):
     with pytest.raises(TypeError, match="there is no tensor to be made of"):
         gpualto.from_any(item)

@@ -113,3 +113,30 @@ def test_matrices_without_rows_or_columns(kind, shape):
     X = gpualto.Tensor.from_dense(np.zeros(shape)).to_format(KINDS[kind])
     assert X.to_scipy().shape == shape
     np.testing.assert_array_equal(X @ np.ones(shape[1]), np.zeros(shape[0]))
+
+
+def test_a_flag_of_scipy_that_is_out_of_date():
+    A = scipy.sparse.csr_array(np.array([[1.0, 2.0]]))
+    assert A.has_canonical_format
+    A.indices[:] = [1, 1]
+    assert gpualto.from_any(A).todense().tolist() == [[0, 3]]
+
+
+def test_sparse_vectors():
+    A = scipy.sparse.csr_array(np.array([1.0, 0.0, 2.0]))
+    assert gpualto.from_any(A).todense().tolist() == [1, 0, 2]
+
+
+def test_a_number_has_no_other_package_to_go_to():
+    X = gpualto.format.build("() -> ()", [], np.array([3.0]), ())
+    for call in (X.to_scipy, X.to_pyttb):
+        with pytest.raises(ValueError, match="X: has no modes"):
+            call()
+    with pytest.raises(ValueError, match="X: has no modes"):
+        gpualto.model_values(X, [])
+    assert X.innerprod(X) == 9
+
+
+def test_a_sparse_array_is_not_dense():
+    with pytest.raises(TypeError, match="got csr_array; gpualto.from_any takes sparse arrays"):
+        gpualto.Tensor.from_dense(scipy.sparse.eye_array(3, format="csr"))
