@@ -138,15 +138,20 @@ def scatter(coords: Array, values: Array, shape: tuple[int, ...]) -> Array:
     ValueError
         If it would take more than 4 GiB.
     """
-    nbytes = math.prod(shape) * values.dtype.itemsize
-    if nbytes > _DENSE_LIMIT:
-        raise ValueError(
-            f"a dense array of shape {shape} would take {nbytes / 2**30:,.1f} GiB, the limit is "
-            f"{_DENSE_LIMIT >> 30} GiB; slice the tensor first"
-        )
+    check_dense_size(shape, values.dtype)
     dense = array_module(values).zeros(shape, values.dtype)
     dense[tuple(coords)] = values if shape else values.sum()
     return dense
+
+
+def check_dense_size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise for a dense array that nobody can have wanted."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > _DENSE_LIMIT:
+        raise ValueError(
+            f"a dense array of shape {shape} would take {nbytes / 2**30:,.1f} GiB, the limit is "
+            f"{_DENSE_LIMIT >> 30} GiB; slice the tensor, or ask for single values"
+        )
 
 
 def as_shape(shape: Sequence[int]) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from gpualto._arrays import as_mode
@@ -40,7 +41,7 @@ class ModeLabels:
         """Return the name of the mode, or its number where it has no name."""
         return self.name or f"mode {mode}"
 
-    @property
+    @cached_property
     def is_ordered(self) -> bool:
         """Whether the labels are increasing numbers, such as years, so that their order says something.
 

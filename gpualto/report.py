@@ -110,7 +110,7 @@ def render(model: CPModel, X: Tensor | None, title: str, details: Mapping[str, o
         legend=escape(_LEGEND),
         components="\n".join(_components(model, top)),
         sections="\n".join(sections),
-        provenance=_pairs({**details, **_versions()}),
+        provenance=_pairs({**_versions(), **details}),
     )
 
 
@@ -122,10 +122,11 @@ def _summary(model: CPModel) -> str:
     parts = [f"{components_text(model.rank)} of a tensor of {_lengths(model.shape)}"]
     if model.fit is not None:
         parts.append(f"fit {model.fit:.4f} (1 would be exact)")
-    parts += [f"{name} {amount(series[-1])}" for name, series in model.measures.items()]
+    parts += [f"{name} {amount(series[-1])}" for name, series in model.measures.items() if series]
     if model.fits:
         end = "converged" if model.converged else "stopped"
-        parts.append(f"{end} after {model.n_iter} sweeps in {model.times[-1]:.1f} s")
+        seconds = f" in {model.times[-1]:.1f} s" if model.times else ""
+        parts.append(f"{end} after {model.n_iter} sweeps{seconds}")
     return "; ".join(parts) + "."
 
 

@@ -150,3 +150,14 @@ def test_a_rank_scan_keeps_its_scale_and_says_what_lies_far_below():
     assert [text.get_text() for text in match.texts] == ["not known"]
     with pytest.raises(ValueError, match=r"scan\.fits: 0 numbers were given for 3 ranks"):
         plot_rank_scan(SimpleNamespace(**{**vars(scan), "fits": ()}))
+
+
+def test_a_very_long_mode_of_numbers_keeps_its_peaks():
+    column = np.zeros((50_000, 1))
+    column[[7, 31_234], 0] = [3.0, -5.0]
+    labels = {"year": [str(n) for n in range(50_000)]}
+    axis = plot_column(CPModel([1.0], [column], labels), 0, 0).axes[0]
+    heights = axis.collections[0].get_paths()[0].vertices[:, 1]
+    assert len(heights) < 5000
+    assert (heights.max(), heights.min()) == (3, -5)
+    assert [text.get_text() for text in axis.get_xticklabels()][-1] == "49999"

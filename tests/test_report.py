@@ -93,6 +93,11 @@ def test_a_model_alone_and_empty_tensors(report):
     assert "There are no nonzeros." in report(gpualto.cp_als(empty, 2, random_state=0), empty).texts
 
 
+def test_a_model_of_another_package_with_half_a_history(report):
+    model = CPModel([1.0], [[[1.0]], [[1.0]]], fit=0.8, fits=(0.5, 0.8), measures={"objective": ()})
+    assert "stopped after 2 sweeps." in " ".join(report(model).texts)
+
+
 def test_the_same_model_gives_the_same_page(tmp_path):
     model = CPModel([1.0], [np.ones((3, 1)), np.arange(30.0)[:, np.newaxis]])
     pages = []

@@ -178,7 +178,8 @@ class TestProperties:
         assert max(map(len, lines)) <= 110
 
     @pytest.mark.parametrize(
-        ("count", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_999, "1 MB"), (49_600_000, "49.6 MB")]
+        ("count", "text"),
+        [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_999, "1 MB"), (49_600_000, "49.6 MB")],
     )
     def test_bytes_for_reading(self, count, text):
         assert format_bytes(count) == text

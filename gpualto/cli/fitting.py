@@ -73,6 +73,6 @@ def describe(model: CPModel) -> str:
     """Return a line on how a fit ended."""
     seconds = model.times[-1] if model.times else 0.0
     end = "converged" if model.converged else "not converged"
-    measures = "".join(f", {name} {amount(series[-1])}" for name, series in model.measures.items())
+    measures = "".join(f", {name} {amount(series[-1])}" for name, series in model.measures.items() if series)
     how = f"{end} after {model.n_iter} sweeps, {seconds:.2f} s"
     return f"rank {model.rank}: fit {model.fit:.6f}{measures}, {how}"

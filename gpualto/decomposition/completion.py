@@ -109,7 +109,14 @@ def cp_complete(
     generator = as_generator(random_state)
     fitted, kept = _parts(X, held_out, generator)
     scale = typical_size(fitted)
-    start_scale = 1.0 if isinstance(init, str) else scale  # random factors are in units of the data
+
+    def in_units(start: CPModel) -> list[Array]:
+        if isinstance(
+            init, str
+        ):  # as large as entries of one: few of the cells are in the norm of the tensor
+            return spread(CPModel(None, start.factors), 1.0)
+        return spread(start, scale)
+
     schedule = Schedule(n_iter_max, tol, n_restarts, verbose, callback)
     model = best_run(
         fitted,
@@ -117,7 +124,7 @@ def cp_complete(
         init,
         generator,
         schedule,
-        by_sweeps(lambda start: _sweeps(fitted, kept, spread(start, start_scale), l2, scale, deterministic)),
+        by_sweeps(lambda start: _sweeps(fitted, kept, in_units(start), l2, scale, deterministic)),
     )
     return model.arrange().fix_signs()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Literal
 
@@ -36,7 +37,10 @@ def as_generator(random_state: RandomState) -> Any:
 
 
 def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
-    """Return the starting model, of the type of the tensor's values; what is given is copied."""
+    """Return the starting model, of the type of the tensor's values; what is given is copied.
+
+    Random models are as large as the tensor, so that nothing depends on the unit of its values.
+    """
     if isinstance(init, str):
         if init == "random":
             factors = [random_factor(generator, length, rank) for length in X.shape]
@@ -46,11 +50,21 @@ def initial_model(X: Tensor, rank: int, init: Init, generator: Any) -> CPModel:
         else:
             raise ValueError(f'init: expected "random", "nvecs", a CPModel or factors, got {init!r}')
         start = CPModel(np.ones(rank), tuple(map(_aligned, factors, repeat(X.dtype))))
-        return start.to_device(X.device)
+        as_large = np.full(rank, (X.norm() or 1.0) / (start.norm() or 1.0))
+        return replace(start, weights=as_large).to_device(X.device)
     if isinstance(init, CPModel) and len(init.labels) == X.ndim:
         check_same(X.labels, init.labels)
     weights, given = init if isinstance(init, CPModel) else (array_module(X.values).ones(rank), init)
-    return CPModel(array_module(weights).array(weights), tuple(_checked_copies(X, rank, given)))
+    copies = _checked_copies(X, rank, given)
+    if not bool(np.isfinite(weights).all()):
+        raise ValueError("init: has weights that are not finite")
+    model = CPModel(array_module(weights).array(weights), tuple(copies))
+    with np.errstate(over="ignore"):
+        if not bool(np.isfinite(model.normalize().weights).all()):
+            raise ValueError(
+                "init: the product of weights and norms leaves the range of float64; scale it down"
+            )
+    return model
 
 
 def random_factor(generator: Any, length: int, rank: int) -> Array:
@@ -70,7 +84,7 @@ def leading_eigenvectors(X: Tensor, mode: int, rank: int, generator: Any) -> Arr
 
     length = X.shape[mode]
     matrix = unfold(X.astype(np.float64), mode)
-    if X.nnz == 0:
+    if X.norm() == 0:
         return random_factor(generator, length, rank)
     if length > max(_SHORT_MODE, rank):
         operator = linalg.LinearOperator(
@@ -107,7 +121,9 @@ def _checked_copies(X: Tensor, rank: int, factors: Sequence[Array]) -> list[Arra
             raise ValueError(
                 f"init: mode {mode} has shape {array.shape}, expected {(X.shape[mode], rank)} for this rank"
             )
-        if not bool(np.isfinite(array).all()):
-            raise ValueError(f"init: mode {mode} has values that are not finite")
-        copies.append(_aligned(array, X.dtype))
+        with np.errstate(over="ignore"):
+            copy = _aligned(array, X.dtype)
+        if not bool(np.isfinite(copy).all()):
+            raise ValueError(f"init: mode {mode} has values that are not finite in the tensor's {X.dtype}")
+        copies.append(copy)
     return copies

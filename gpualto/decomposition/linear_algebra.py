@@ -87,5 +87,6 @@ def normalize_columns(factor: Array) -> tuple[Array, Array]:
     squares = xp.zeros(factor.shape[1])
     for block in blocks(factor.shape[0], xp, _ROWS_PER_BLOCK):
         squares += np.square(factor[block] / largest).sum(axis=0)
-    norms = largest * np.sqrt(squares)
-    return factor / np.where(norms > 0, norms, 1.0).astype(factor.dtype), norms
+    roots = np.sqrt(squares)
+    divisors = np.where(roots > 0, roots, 1.0).astype(factor.dtype)
+    return factor / largest.astype(factor.dtype) / divisors, largest * roots

@@ -17,6 +17,7 @@ from gpualto._arrays import (
     as_floats,
     blocks,
     check_bounds,
+    check_dense_size,
     mover_to,
 )
 from gpualto._optional import require
@@ -159,15 +160,26 @@ class CPModel(Fitted):
         return replace(self, factors=factors)
 
     def select(self, components: Sequence[int] | Array) -> Self:
-        """Return the model of some of the components, in the order given."""
-        chosen = array_module(self.weights).asarray(components)
-        return replace(
+        """Return the model of some of the components, in the order given.
+
+        Fit and history are those of the whole, and stay only where all components do.
+
+        Examples
+        --------
+        >>> model = CPModel([2.0, 1.0], [np.eye(2), np.eye(2)], fit=0.5)
+        >>> model.select([1, 0]).fit, model.select([1]).fit
+        (0.5, None)
+        """
+        xp = array_module(self.weights)
+        chosen = xp.asarray(components, None if len(components) else np.int64)
+        selected = replace(
             self,
             weights=self.weights[chosen],
-            factors=tuple(
-                array_module(factor).ascontiguousarray(factor[:, chosen]) for factor in self.factors
-            ),
+            factors=tuple(xp.ascontiguousarray(factor[:, chosen]) for factor in self.factors),
         )
+        if np.array_equal(np.sort(mover_to("cpu")(chosen)), np.arange(self.rank)):
+            return selected
+        return replace(selected, fit=None, fits=(), times=(), converged=False, measures={})
 
     def norm(self) -> float:
         """Return the Frobenius norm, by the Gram matrices of the factors."""
@@ -219,10 +231,12 @@ class CPModel(Fitted):
 
     def to_dense(self) -> Array:
         """Return the model as a dense array."""
-        dense = self.weights * self.factors[0]
-        for factor in self.factors[1:]:
-            dense = dense[..., np.newaxis, :] * factor
-        return dense.sum(axis=-1)
+        check_dense_size(self.shape, np.result_type(self.weights, *self.factors))
+        *first, last = self.factors
+        rows = array_module(last).ones((1, self.rank))
+        for factor in first:
+            rows = (rows[:, np.newaxis] * factor).reshape(-1, self.rank)
+        return (rows * self.weights @ last.T).reshape(self.shape)
 
     def score(self, other: CPModel, *, weight_penalty: bool = True) -> tuple[float, Array]:
         """Return the factor match score with another model, and the permutation that it is reached with.

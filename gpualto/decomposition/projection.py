@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module
+from gpualto._arrays import Array, array_module, mover_to
+from gpualto._optional import require
 from gpualto.backends import backend_for
 from gpualto.decomposition.completion import (
     check_penalty,
@@ -16,13 +17,12 @@ from gpualto.decomposition.completion import (
 from gpualto.decomposition.linear_algebra import column_products, gram, hadamard, normalize_columns
 from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.running import check_finite
-from gpualto.decomposition.updates import hals
 from gpualto.labels import mode_number
 from gpualto.ops.alignment import Unknown
 from gpualto.ops.mttkrp import mttkrp
 from gpualto.tensor import Tensor, require_tensor
 
-_HALS_ROUNDS = 50
+_ROUNDING = 1e-15
 
 
 def project(
@@ -154,7 +154,12 @@ def _over(rows: Array, weights: Array) -> Array:
 
 
 def _nonnegative(product: Array, right: Array) -> Array:
-    factor, weights = np.maximum(right, 0), array_module(right).ones(right.shape[1])
-    for _ in range(_HALS_ROUNDS):
-        factor, weights, _ = hals(product, right, factor, weights)
-    return factor * weights.astype(factor.dtype)
+    """Return the rows without a negative entry that solve best, one by one on the host."""
+    nnls = require("scipy.optimize", "cpu", "project(nonnegative=True)").nnls
+    to_host, xp = mover_to("cpu"), array_module(right)
+    squares, basis = np.linalg.eigh(to_host(product))
+    sizes = np.sqrt(np.maximum(squares, 0))
+    over = np.where(squares > _ROUNDING * squares.max(initial=0), 1 / np.where(sizes > 0, sizes, 1), 0)
+    targets = to_host(right).astype(np.float64) @ (basis * over)
+    rows = [nnls(sizes[:, np.newaxis] * basis.T, target)[0] for target in targets]
+    return xp.asarray(np.array(rows).reshape(right.shape), right.dtype)

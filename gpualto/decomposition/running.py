@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,12 +17,15 @@ from gpualto.decomposition.fitted import Fitted
 from gpualto.decomposition.initial import Init, RandomState, as_generator, initial_model
 from gpualto.decomposition.linear_algebra import calm_blas
 from gpualto.decomposition.model import CPModel
-from gpualto.tensor import Tensor, require_tensor
+from gpualto.tensor import Tensor, format_bytes, require_tensor
 
 Callback = Callable[[CPModel], object]
 
 
 M = TypeVar("M", bound=Fitted)
+
+_RANGES = {np.dtype(np.float32): (1e-30, 1e30), np.dtype(np.float64): (1e-140, 1e140)}
+"""Norms of tensors whose squares, and those of their models, stay in the range of the type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,10 @@ class Recorder(Generic[M]):
     def record(self, sweep: Sweep[M]) -> bool:
         """Take note of a sweep, and return whether it was the last."""
         score = sweep.fit if sweep.score is None else sweep.score
+        if math.isnan(score):
+            raise ValueError(
+                f"X: the fit is no number after sweep {len(self._fits) + 1}: sums left the range of its type"
+            )
         violation = abs(score - self.score) if sweep.violation is None else sweep.violation
         self.score = score
         self._fits.append(sweep.fit)
@@ -125,6 +133,7 @@ def best_run(
     """Run a method for CP models from every start, and return the model of the best run."""
     require_tensor(X)
     check_positive("rank", rank)
+    _check_memory(X, rank)
     check_restarts(schedule, init)
     return best_of_starts(
         X, lambda generator: initial_model(X, rank, init, generator), random_state, schedule, method
@@ -135,7 +144,7 @@ def best_of_starts(
     X: Tensor, start: Callable[[Any], M], random_state: RandomState, schedule: Schedule, method: Method[M]
 ) -> M:
     """Run a method from every start that a generator of random numbers gives, and return the best model."""
-    check_finite(X)
+    check_data(X)
     generator = as_generator(random_state)
     best: Recorder[M] | None = None
     for _ in range(schedule.n_restarts):
@@ -173,6 +182,32 @@ def check_not_negative(name: str, value: float) -> None:
     """Raise unless an argument is a finite number that is not negative."""
     if not 0 <= value < math.inf:
         raise ValueError(f"{name}: expected a number that is not negative, got {value!r}")
+
+
+def check_data(X: Tensor) -> None:
+    """Raise for what no model can be fitted to: no indices, values not finite, or whose squares are not."""
+    if 0 in X.shape:
+        raise ValueError(f"X: mode {X.shape.index(0)} has length 0, there is nothing to fit")
+    check_finite(X)
+    norm, (smallest, largest) = X.norm(), _RANGES[np.dtype(X.dtype)]
+    if norm and not smallest < norm < largest:
+        raise ValueError(
+            f"X: has the norm {norm:.3g}, where sums of squares leave the range of {X.dtype}; fit "
+            f"X / {norm:.0e} and multiply the weights"
+        )
+
+
+def _check_memory(X: Tensor, rank: int) -> None:
+    """Raise where factors and Gram matrices are more than the machine has; it would stop without a word."""
+    needed = 8 * rank * (2 * sum(X.shape) + (X.ndim + 2) * rank)
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return
+    if X.device == "cpu" and needed > there:
+        raise MemoryError(
+            f"rank: {rank} components need {format_bytes(needed)}, and this machine has {format_bytes(there)}"
+        )
 
 
 def check_finite(X: Tensor) -> None:

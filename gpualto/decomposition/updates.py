@@ -89,7 +89,7 @@ def smooth(penalty: float) -> Update:
         frequencies = 2 - 2 * np.cos(np.pi * xp.arange(length) / length)
         scales, basis = xp.linalg.eigh(gram_product)
         divisors = np.maximum(scales, 0) + penalty * frequencies[:, np.newaxis]
-        divisors = np.where(divisors > 1e-12 * divisors.max(), divisors, np.inf)
+        divisors = np.where(divisors > 1e-12 * scales.max(), divisors, np.inf)
         inner = cosines.dct(product.astype(np.float64), axis=0, norm="ortho") @ basis / divisors
         solution = cosines.idct(inner, axis=0, norm="ortho") @ basis.T
         return normalize_with_gram(xp.ascontiguousarray(solution, product.dtype))

@@ -53,8 +53,8 @@ def from_any(item: Any) -> AnyTensor:
 
 
 _READERS: tuple[tuple[str, str, Callable[[Any], AnyTensor]], ...] = (
-    ("scipy", "tocoo", from_scipy),
-    ("cupyx", "tocoo", from_scipy),
+    ("scipy", "format", from_scipy),
+    ("cupyx", "format", from_scipy),
     ("pyttb", "subs", from_pyttb),
     ("pyttb", "nnz", from_pyttb),
     ("sparse", "fill_value", from_sparse),

@@ -55,6 +55,10 @@ def _merged(own: ModeLabels, wanted: ModeLabels) -> ModeLabels:
 def _places(own: tuple[str, ...], wanted: tuple[str, ...]) -> Array:
     """Return where each label stands among those that are wanted, -1 where it does not."""
     places = {label: index for index, label in enumerate(wanted)}
+    for labels, known in ((own, len(set(own))), (wanted, len(places))):
+        if known < len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise ValueError(f"labels: {twice!r} is the label of more than one index of a mode")
     return np.array([places.get(label, -1) for label in own], np.int64)
 
 

@@ -28,6 +28,7 @@ _LABEL_GAP = 0.05
 _LONGEST_LABEL = 14
 _LONGEST_TITLE = 30
 
+_MOST_POINTS = 1000
 _MARKS = 7
 """Labels below a long mode that is drawn whole."""
 
@@ -169,17 +170,25 @@ def _drawable(model: CPModel, top: int) -> CPModel:
 def _cell(model: CPModel, mode: int, component: int, top: int) -> _Cell:
     column, labels = model.factors[mode][:, component], model.labels[mode]
     is_long = len(column) > _SHORT_MODE
-    shown = positions = np.arange(len(column))
     if is_long and labels.is_ordered:
-        positions = np.linspace(0, len(column) - 1, _MARKS).astype(int)
-        texts = [labels.text(int(index)) for index in positions]
+        entries = _thinned(column)
+        positions = np.linspace(0, len(entries) - 1, _MARKS).astype(int)
+        named = np.linspace(0, len(column) - 1, _MARKS).astype(int)
     else:
-        if is_long:
-            shown = np.argsort(-abs(column), kind="stable")[:top]
-            positions = np.arange(len(shown))
-        texts = [labels.text(int(index)) for index in shown]
-    short = tuple(shorten(text, _LONGEST_LABEL) for text in texts)
-    return _Cell(column[shown], short, positions, is_long and labels.is_ordered, len(shown) == len(column))
+        named = np.argsort(-abs(column), kind="stable")[:top] if is_long else np.arange(len(column))
+        entries, positions = column[named], np.arange(len(named))
+    texts = tuple(shorten(labels.text(int(index)), _LONGEST_LABEL) for index in named)
+    is_area = is_long and labels.is_ordered
+    return _Cell(entries, texts, positions, is_area, is_area or not is_long)
+
+
+def _thinned(column: Array) -> Array:
+    """Return as many entries as can be told apart in a cell: of neighbours the largest, by absolute value."""
+    if len(column) <= _MOST_POINTS:
+        return column
+    starts = np.linspace(0, len(column), _MOST_POINTS, endpoint=False).astype(int)
+    high, low = np.maximum.reduceat(column, starts), np.minimum.reduceat(column, starts)
+    return np.where(high >= -low, high, low)
 
 
 def _is_labelled(cell: _Cell, row: int, rows: int) -> bool:

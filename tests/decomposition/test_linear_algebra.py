@@ -118,3 +118,13 @@ def test_a_factor_of_no_rows():
     unit, norms = normalize_columns(np.zeros((0, 2)))
     assert unit.shape == (0, 2)
     assert norms.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 3e38), (np.float64, 1e308)])
+def test_a_norm_beyond_the_type_of_the_factor(dtype, largest):
+    factor = np.full((4, 2), largest, dtype) * np.array([1, 1e-30], dtype)
+    with np.errstate(over="ignore"):
+        unit, norms = normalize_columns(factor)
+    np.testing.assert_allclose(unit, 0.5, rtol=1e-6)
+    np.testing.assert_allclose(norms[1], largest * 2e-30, rtol=1e-6)
+    assert dtype == np.float64 or norms[0] == pytest.approx(6e38, rel=1e-6)

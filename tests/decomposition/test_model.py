@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import pyttb
@@ -230,3 +232,28 @@ def test_a_start_of_other_labels_is_refused():
     X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0], labels={"who": ["bob", "ann"], "day": None})
     with pytest.raises(ValueError, match="X: who has other labels"):
         cp_als(X, 1, init=model, fixed_modes=["who"])
+
+
+def test_a_part_of_the_components_has_no_history():
+    model = cp_als(random_tensor(0, (4, 5, 6), 40), 3, random_state=0, n_iter_max=5)
+    assert model.select([2, 0, 1]).fits == model.fits
+    for part in (model.select([0]), model.select(np.array([1, 1, 2])), model.select([])):
+        assert (part.fit, part.fits, part.times, part.converged, dict(part.measures)) == (
+            None,
+            (),
+            (),
+            False,
+            {},
+        )
+    assert model.select([]).rank == 0
+
+
+def test_a_dense_model_takes_no_more_than_it_and_a_share_of_its_rows():
+    model = CPModel(None, random_factors(0, (60, 60, 60), 40))
+    tracemalloc.start()
+    dense = model.to_dense()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * dense.nbytes
+    with pytest.raises(ValueError, match="would take .* GiB"):
+        CPModel(None, [np.ones((10_000, 1))] * 3).to_dense()

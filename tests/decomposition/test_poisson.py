@@ -116,3 +116,13 @@ def test_negative_values_are_refused():
     X = Tensor.from_coo([[0, 1], [1, 1]], [1.0, -2.0])
     with pytest.raises(ValueError, match=r"^X: 1 negative value, first at \(1, 1\); a Poisson model needs"):
         cp_apr(X, 2)
+
+
+def test_the_likelihood_is_that_of_the_values_as_they_are():
+    X = random_tensor(0, (5, 6, 4), 60).map_values(lambda values: abs(values) * 2.0**-30)
+    model = cp_apr(X, 2, random_state=0, n_iter_max=20)
+    dense, means = X.todense(), model.to_dense()
+    stored = dense > 0
+    desired = (dense[stored] * np.log(means[stored])).sum() - means.sum()
+    np.testing.assert_allclose(model.measures["log-likelihood"][-1], desired, rtol=1e-9)
+    np.testing.assert_allclose(model.weights.sum(), X.sum(), rtol=1e-3)

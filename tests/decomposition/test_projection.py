@@ -39,6 +39,22 @@ def test_nonnegative_rows_are_as_good_as_they_can_be():
     assert fit >= model.fit - 1e-6
 
 
+def test_nonnegative_rows_of_components_that_are_almost_alike():
+    from scipy.optimize import nnls
+
+    rng = np.random.default_rng(0)
+    factors = [rng.random((length, 3)) for length in (6, 7)]
+    for factor in factors:
+        factor[:, 1] = factor[:, 0] + 1e-3 * rng.random(len(factor))
+    model = CPModel(None, [rng.random((4, 3)), *factors])
+    desired = rng.random((5, 3))
+    X = Tensor.from_dense(np.einsum("ir,jr,kr->ijk", desired, *factors))
+    rows = project(model, X, 0, nonnegative=True)
+    basis = np.einsum("jr,kr->jkr", *factors).reshape(-1, 3)
+    exact = np.array([nnls(basis, row.ravel())[0] for row in X.todense()])
+    np.testing.assert_allclose(rows @ basis.T, exact @ basis.T, atol=1e-4)
+
+
 def test_components_of_weight_zero_do_not_divide():
     model = CPModel([1.0, 0.0], random_factors(0, (3, 4), 2))
     assert np.isfinite(project(model, random_tensor(0, (5, 4), 9), 0)).all()

@@ -33,6 +33,14 @@ def test_smooth_solves_the_penalised_equations():
     np.testing.assert_allclose(unit * norms, desired, atol=1e-10)
 
 
+@pytest.mark.parametrize("penalty", [1e6, 1e12, 1e18])
+def test_a_large_penalty_makes_columns_constant(penalty):
+    gram, product, _ = problem()
+    unit, norms, _ = smooth(penalty)(gram, product, None, None)
+    constant = np.linalg.solve(gram, product.mean(axis=0))
+    np.testing.assert_allclose(unit * norms, np.tile(constant, (len(product), 1)), atol=1e-3)
+
+
 def test_hals_lowers_the_residual_to_that_of_nonnegative_least_squares():
     from scipy.optimize import nnls
 
