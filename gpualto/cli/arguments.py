@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gpualto.io.files import split_suffix
+from gpualto.io.files import COMPRESSIBLE, split_suffix
 
 EXIT_INTERRUPTED = 130
 """What a shell expects after Ctrl-C."""
@@ -88,7 +88,8 @@ def positive(text: str) -> int:
 
 def check_output(path: Path, suffixes: tuple[str, ...]) -> None:
     """Raise before the work starts if its result could not be written."""
-    if split_suffix(path)[0] not in suffixes:
+    suffix, compression = split_suffix(path)
+    if suffix not in suffixes or (compression and suffix not in COMPRESSIBLE):
         raise ValueError(f"{path}: expected a name that ends in {' or '.join(suffixes)}")
     if path.is_dir():
         raise ValueError(f"{path}: is a folder")

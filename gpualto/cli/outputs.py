@@ -10,7 +10,7 @@ from gpualto.cli import pictures
 from gpualto.cli.arguments import check_output
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.words import components_text
-from gpualto.io.tables import TABLE_SUFFIXES, is_table, write_table
+from gpualto.io.tables import TABLE_SUFFIXES, write_table
 from gpualto.plot import plot_components
 from gpualto.tables.columns import pyarrow
 from gpualto.tensor import Tensor
@@ -36,8 +36,6 @@ def check(options: argparse.Namespace) -> None:
     if options.table is not None:
         pyarrow()
         check_output(options.table, TABLE_SUFFIXES)
-        if not is_table(options.table):
-            raise ValueError(f"{options.table}: .parquet is compressed within; leave out the second suffix")
     if options.report is not None:
         require("matplotlib", "plot", "--report")
         check_output(options.report, (".html",))

@@ -59,7 +59,7 @@ def read(
     if split_suffix(path)[0] == ".npz":
         return _with_shape(read_tensor(path), shape, path)
     data = read_tns(path, index_base, shape)
-    labels = read_maps(path, len(data.coords))
+    labels = read_maps(path, len(data.coords), data.names)
     needed = tuple(int(coordinate.max(initial=-1)) + 1 for coordinate in data.coords)
     lengths = lengths_with_labels(path, data.shape, needed, labels)
     try:

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import os
+import secrets
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+COMPRESSIBLE = (".tns", ".csv", ".tsv", ".map")
+"""What may be compressed as a whole; other files are within."""
 
 StrPath = str | os.PathLike[str]
 
@@ -62,7 +67,8 @@ def read_bytes(path: Path) -> bytes:
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing, compressed by suffix, that takes its name only when it is complete."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    path = path.resolve()  # what a link points at is written, and the link stays
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     compression = split_suffix(path)[1]
     try:
         with part.open("xb") as raw:
@@ -71,6 +77,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                     yield file
             else:
                 yield raw
+        if path.exists():
+            shutil.copymode(path, part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -70,7 +70,7 @@ def inspect(path: Path, index_base: IndexBase) -> Inspection:
         for entry in nonzeros
         if not math.isfinite(entry.value)
     ]
-    labels = read_maps(path, text.rules.ndim or 1)
+    labels = read_maps(path, text.rules.ndim or 1, text.header.names)
     return Inspection(
         index_base=text.rules.index_base,
         shape=lengths_with_labels(path, text.rules.shape, _needed(text, entries), labels),

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpualto.io.files import DataFileError, read_bytes, split_suffix, stem
 from gpualto.labels import ModeLabels
 
+_NOT_IN_FILE_NAMES = re.compile(r'[/\\:*?"<>|\x00-\x1f]')
+_MARK = "\ufeff"
+"""The byte order mark: one that begins a file is no part of it."""
 
-def read_maps(path: Path, ndim: int) -> tuple[ModeLabels, ...]:
-    """Return the labels that lie beside a tensor file; modes without a file have none."""
+
+def read_maps(path: Path, ndim: int, names: Sequence[str | None] | None) -> tuple[ModeLabels, ...]:
+    """Return the labels that lie beside a tensor file; modes without a file have none.
+
+    Names that the tensor file declares go before those in the names of label files.
+    """
     labels, sources = [ModeLabels()] * ndim, dict[int, Path]()
     for candidate, mode, name in maps_of(path):
         if not 0 <= mode < ndim:
@@ -19,7 +26,9 @@ def read_maps(path: Path, ndim: int) -> tuple[ModeLabels, ...]:
         if mode in sources:
             raise DataFileError(f"{candidate}: is for mode {mode}, and so is {sources[mode].name}; keep one")
         labels[mode], sources[mode] = ModeLabels(name, _read_map(candidate)), candidate
-    return tuple(labels)
+    if names is None or len(names) != ndim:
+        return tuple(labels)
+    return tuple(ModeLabels(name, item.entries) for name, item in zip(names, labels, strict=True))
 
 
 def maps_of(path: Path) -> Iterator[tuple[Path, int, str]]:
@@ -67,9 +76,10 @@ def map_texts(path: Path, labels: tuple[ModeLabels, ...]) -> dict[Path, bytes]:
         bad = next((entry for entry in item.entries if "\n" in entry or "\r" in entry), None)
         if bad is not None:
             raise ValueError(f"labels: {item.title(mode)} has the label {bad!r}, a .map file has one a line")
-        name = (item.name or "labels").replace("/", "-")
+        name = _NOT_IN_FILE_NAMES.sub("-", item.name or "labels")
         file = path.with_name(f"{stem(path)}.mode-{mode + 1}-{name}.map")
-        texts[file] = "".join(f"{entry}\n" for entry in item.entries).encode()
+        text = "".join(f"{entry}\n" for entry in item.entries)
+        texts[file] = (_MARK * text.startswith(_MARK) + text).encode()
     return texts
 
 

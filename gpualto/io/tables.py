@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from gpualto._arrays import Array
+from gpualto._arrays import LARGEST_EXACT_INTEGER, Array
 from gpualto.io.files import DataFileError, StrPath, read_bytes, replacing, split_suffix
-from gpualto.tables.columns import Missing, check_names, pyarrow
+from gpualto.tables.columns import Column, Missing, check_names, pyarrow
 from gpualto.tables.dataframes import Aggregate, Modes, as_bins, names_of
 from gpualto.tensor import Tensor
 
@@ -66,7 +66,8 @@ def read_table(
     Notes
     -----
     Apache Arrow finds out the types of the columns of a text file: ``007`` is a number and loses its zeros.
-    A field that is empty, or ``NA`` and the like without quotes, has no value, which is an error.
+    A field that is empty, also between quotes, or ``NA`` and the like without quotes, has no value, which is
+    an error. Integers keep all their digits.
 
     Examples
     --------
@@ -85,6 +86,12 @@ def read_table(
         raise ValueError(f"path: {str(path)!r} does not end in .csv, .tsv (also compressed) or .parquet")
     columns = TableFile(path).read(names_of(as_bins(modes), value))
     return tensor_of(path, columns, modes, value, aggregate, missing)
+
+
+def _other_delimiter(names: Sequence[str]) -> str:
+    """Return a hint where the only column is all of them."""
+    found = next((mark for mark in (";", "\t", "|") if len(names) == 1 and mark in names[0]), None)
+    return f"; the columns seem to be separated by {found!r}: write the file with commas" if found else ""
 
 
 def tensor_of(
@@ -111,7 +118,10 @@ class TableFile:
         """Return columns as an Arrow table."""
         wanted = list(dict.fromkeys(names))
         with _errors_of(self._path):
-            check_names(wanted, self.names)
+            try:
+                check_names(wanted, self.names)
+            except ValueError as error:
+                raise ValueError(f"{error}{_other_delimiter(self.names)}") from None
             return self._content.read(wanted)
 
 
@@ -146,14 +156,47 @@ class _Text:
             self.names: list[str] = reader.schema.names
 
     def read(self, wanted: list[str]) -> Any:
+        table = self._parsed(wanted, strings_can_be_null=True, quoted_strings_can_be_null=False)
+        for number, name in enumerate(wanted):
+            table = table.set_column(number, name, self._typed(name, table.column(number)))
+        return table
+
+    def _parsed(self, wanted: list[str], **options: Any) -> Any:
         return self._csv.read_csv(
             pyarrow().BufferReader(self._text),
             read_options=self._csv.ReadOptions(block_size=_BLOCK_BYTES),
             parse_options=self._parsing,
-            convert_options=self._csv.ConvertOptions(
-                include_columns=wanted, strings_can_be_null=True, quoted_strings_can_be_null=False
-            ),
+            convert_options=self._csv.ConvertOptions(include_columns=wanted, **options),
         )
+
+    def _typed(self, name: str, column: Column) -> Column:
+        """Return a column in the type that its text asks for, where Arrow guesses another."""
+        types = pyarrow().types
+        if types.is_binary(column.type):
+            raise ValueError(f"column {name!r}: is not UTF-8 text; save the file as UTF-8")
+        if types.is_string(column.type):
+            return self._without_empty_quotes(name, column)
+        return self._exact(name, column) if types.is_floating(column.type) else column
+
+    def _without_empty_quotes(self, name: str, column: Column) -> Column:
+        """Take ``""`` for no value: writers that quote all text have it in columns of numbers too."""
+        compute = pyarrow("pyarrow.compute")
+        is_empty = compute.equal(column, "")
+        if not compute.any(is_empty).as_py():
+            return column
+        again = self._parsed([name], null_values=[""], strings_can_be_null=True).column(0)
+        is_text = pyarrow().types.is_string(again.type)
+        return compute.if_else(is_empty, None, column) if is_text else again
+
+    def _exact(self, name: str, column: Column) -> Column:
+        """Take integers beyond 64 bits, which Arrow rounds, for what they are."""
+        pa, compute = pyarrow(), pyarrow("pyarrow.compute")
+        if not compute.any(compute.greater_equal(compute.abs(column), float(LARGEST_EXACT_INTEGER))).as_py():
+            return column
+        text = self._parsed([name], column_types={name: pa.string()}, strings_can_be_null=True).column(0)
+        if not compute.all(compute.match_substring_regex(text, r"^[+-]?[0-9]{1,38}$")).as_py():
+            return column
+        return text.cast(pa.decimal128(38, 0))
 
 
 def write_table(path: Path, columns: Mapping[str, Array]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from gpualto._arrays import Array, Coordinates, as_shape
 from gpualto.io import tns_bulk
 from gpualto.io.files import DataFileError, read_bytes
-from gpualto.io.tns_header import Header, read_header, strip_comment
+from gpualto.io.tns_header import Header, comment_lines, read_header, strip_comment
 from gpualto.io.tns_lines import Entry, Problem, Rules, scan
 from gpualto.tensor import Tensor
 
@@ -23,11 +23,12 @@ _LINES_PER_WRITE = 1 << 16
 
 @dataclass(frozen=True)
 class TnsData:
-    """What a file says: coordinates counted from 0, values, and the shape where one is declared."""
+    """What a file says: coordinates counted from 0, values, shape and names where they are declared."""
 
     coords: Coordinates
     values: Array
     shape: tuple[int, ...] | None
+    names: tuple[str | None, ...] | None
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,9 @@ def _read_bulk(text: TnsText) -> TnsData | None:
     for column, length in zip(columns.indices, lengths, strict=True):
         if column.min(initial=base) < base or int(column.max(initial=base)) - base >= max(length, 1):
             return None
-    return TnsData(tuple(column - base for column in columns.indices), columns.values, rules.shape)
+    return TnsData(
+        tuple(column - base for column in columns.indices), columns.values, rules.shape, text.header.names
+    )
 
 
 def _read_lines(text: TnsText) -> TnsData:
@@ -129,12 +132,12 @@ def _read_lines(text: TnsText) -> TnsData:
         coordinates.append(item.coordinates)
         values.append(item.value)
     coords = np.array(coordinates, np.int64).reshape(len(values), text.rules.ndim or 1).T
-    return TnsData(tuple(coords), np.array(values), text.rules.shape)
+    return TnsData(tuple(coords), np.array(values), text.rules.shape, text.header.names)
 
 
 def write_tns(file: BinaryIO, X: Tensor, index_base: int) -> None:
-    """Write a tensor with its shape in a comment, so that empty trailing slices come back."""
-    file.write(f"# dims: {' '.join(map(str, X.shape))}\n# nnz: {X.nnz}\n".encode())
+    """Write a tensor with its shape and its modes' names in comments, so that both come back."""
+    file.write(comment_lines(X.shape, X.nnz, [item.name for item in X.labels]).encode())
     for start in range(0, X.nnz, _LINES_PER_WRITE):
         file.write(_lines_of(X, slice(start, start + _LINES_PER_WRITE), index_base))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpualto.io.files import DataFileError
@@ -27,6 +28,8 @@ class Header:
         Number of nonzeros.
     index_base : int, optional
         Smallest index.
+    names : tuple of str or None, optional
+        What the modes are called.
     """
 
     offset: int = 0
@@ -34,6 +37,7 @@ class Header:
     shape: tuple[int, ...] | None = None
     nnz: int | None = None
     index_base: int | None = None
+    names: tuple[str | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,18 +53,20 @@ def read_header(text: bytes, name: str) -> Header:
 
     Known are none at all (FROSTT), order and dimensions on two lines (ParTI, HiCOO), and the word
     ``sptensor`` followed by order, dimensions and number of nonzeros (Tensor Toolbox, pyttb, GenTen). A
-    comment ``# dims: 4 8 2``, which this package writes, declares the shape as well.
+    comment ``# dims: 4 8 2``, which this package writes, declares the shape as well, and names of modes stand
+    in ``# modes: ["carrier", "km/h", null]``.
 
     Raises
     ------
     DataFileError
         If a header begins and does not go on as it should; file and line are named.
     """
-    commented_shape = None
+    commented_shape = names = None
     offset = lines = 0
     for line in _lines(text):
         if not line.fields:
             commented_shape = _dims_comment(line.comment) or commented_shape
+            names = _names_comment(line.comment) or names
             offset, lines = line.end, line.number
         elif line.fields[0].lower() == b"sptensor":
             return _sptensor_header(text, line, name)
@@ -71,7 +77,13 @@ def read_header(text: bytes, name: str) -> Header:
             return _order_and_dims_header(text, line, name)
         else:
             break
-    return Header(offset, lines, commented_shape)
+    return Header(offset, lines, commented_shape, names=names)
+
+
+def comment_lines(shape: tuple[int, ...], nnz: int, names: Sequence[str | None]) -> str:
+    """Return the comments that say what `read_header` reads."""
+    modes = f"# modes: {json.dumps(list(names))}\n" if any(name is not None for name in names) else ""
+    return f"# dims: {' '.join(map(str, shape))}\n# nnz: {nnz}\n{modes}"
 
 
 def _sptensor_header(text: bytes, first: _Line, name: str) -> Header:
@@ -105,10 +117,24 @@ def _declared(lines: Iterator[_Line], count: int, what: str, name: str) -> tuple
     return tuple(map(int, line.fields)), line
 
 
-def _dims_comment(comment: bytes) -> tuple[int, ...] | None:
+def _said_in(comment: bytes, what: bytes) -> bytes | None:
+    """Return what a comment such as ``# dims: 4 8 2`` says of something."""
     word, _, rest = comment.lstrip(b"#% ").partition(b":")
-    fields = rest.split()
-    if word.strip().lower() == b"dims" and fields and all(field.isdigit() for field in fields):
+    return rest.strip() if word.strip().lower() == what else None
+
+
+def _names_comment(comment: bytes) -> tuple[str | None, ...] | None:
+    try:
+        names = json.loads(_said_in(comment, b"modes") or b"null")
+    except ValueError:
+        return None  # someone else's comment
+    is_ours = isinstance(names, list) and all(name is None or isinstance(name, str) for name in names)
+    return tuple(names) if is_ours else None
+
+
+def _dims_comment(comment: bytes) -> tuple[int, ...] | None:
+    fields = (_said_in(comment, b"dims") or b"").split()
+    if fields and all(field.isdigit() for field in fields):
         return tuple(map(int, fields))
     return None
 

@@ -38,6 +38,9 @@ _CYCLES = {
 }
 """What returns, by name: the function of Arrow that gives its number, and the label of each number."""
 
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""In a second, by unit."""
+
 TIMES = (*_PERIODS, *_CYCLES)
 """What times can be put together by."""
 
@@ -211,7 +214,10 @@ def _local_times(column: Column, bins: TimeBins) -> Column:
     if types.is_string(column.type) or types.is_large_string(column.type):
         column = _read_times(column, bins.column)
     if types.is_timestamp(column.type):
-        return pyarrow("pyarrow.compute").local_timestamp(column) if column.type.tz else column
+        local = pyarrow("pyarrow.compute").local_timestamp(column) if column.type.tz else column
+        # In seconds: where a span begins may lie before the first nanosecond of all.
+        ticks = local.cast("int64").to_numpy() // _TICKS[local.type.unit]
+        return pyarrow().chunked_array([ticks.astype("datetime64[s]")])
     if not types.is_date(column.type):
         raise ValueError(
             f"column {bins.column!r}: bins of time are made of dates and times, got {column.type}; "
@@ -231,7 +237,7 @@ def _read_times(column: Column, name: str) -> Column:
         row = _first_that_fails(column, kind)
         raise ValueError(
             f"column {name!r}: {row_text(row)} holds {column[row].as_py()!r}, which is no time in ISO form "
-            f"such as 2013-01-05 07:10; convert the column first: pandas.to_datetime(df[{name!r}])"
+            f"such as 2013-01-05 07:10; write times so, or convert them: pandas.to_datetime(df[{name!r}])"
         ) from None
 
 

@@ -23,6 +23,8 @@ def pyarrow(module: str = "pyarrow") -> Any:
     return require(module, "cpu", "a table")
 
 
+_NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+
 Missing = Literal["error", "drop"]
 """What becomes of rows without a value."""
 
@@ -76,12 +78,14 @@ def as_numbers(column: Column, name: str) -> Array:
         If it is not numeric, or has integers that float64 cannot hold.
     """
     types = pyarrow().types
-    if types.is_decimal(column.type):
-        return column.cast("float64").to_numpy()
-    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        raise _no_numbers(column, name)
+    known = (types.is_decimal, types.is_integer, types.is_floating, types.is_boolean)
+    if not any(is_known(column.type) for is_known in known):
         raise ValueError(f"column {name!r}: expected numbers, got {column.type}")
     array = column.to_numpy()
-    if array.dtype.kind in "iu":
+    is_whole = types.is_integer(column.type) or (types.is_decimal(column.type) and column.type.scale <= 0)
+    if is_whole and array.size:
         bad = (array > LARGEST_EXACT_INTEGER) | (array < -LARGEST_EXACT_INTEGER)
         if bad.any():
             row = int(bad.argmax())
@@ -90,6 +94,18 @@ def as_numbers(column: Column, name: str) -> Array:
                 "convert the column to float64 first if rounding is acceptable"
             )
     return array if array.dtype == np.float32 else array.astype(np.float64)
+
+
+def _no_numbers(column: Column, name: str) -> ValueError:
+    """Return the error for text where numbers are expected: it names the first that is none."""
+    compute = pyarrow("pyarrow.compute")
+    is_number = compute.match_substring_regex(column, _NUMBER).to_numpy()
+    if is_number.all():
+        return ValueError(f"column {name!r}: expected numbers, got them as text; convert it to numbers first")
+    row = int((~is_number).argmax())
+    return ValueError(
+        f"column {name!r}: expected numbers, got text such as {column[row].as_py()!r} in {row_text(row)}"
+    )
 
 
 def check_names(wanted: Sequence[str], existing: Sequence[str]) -> None:

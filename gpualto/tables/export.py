@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ def columns_of_tensor(X: Tensor, value: str) -> dict[str, Array]:
         )
     columns = {}
     for name, item, coordinate in zip(names, host.labels, host.coords, strict=True):
-        columns[name] = coordinate if item.entries is None else np.array(item.entries, str)[coordinate]
+        columns[name] = coordinate if item.entries is None else _objects(item.entries)[coordinate]
     return {**columns, value: host.values}
 
 
@@ -58,5 +59,10 @@ def columns_of_tucker(model: TuckerModel) -> dict[str, Array]:
 def _rows(model: Fitted, mode: int) -> tuple[Array, Array, Array]:
     """Return the name of a mode, the label and the number of each of its indices."""
     item, length = model.labels[mode], model.shape[mode]
-    texts = np.array([item.text(index) for index in range(length)], str)
-    return np.full(length, item.title(mode)), texts, np.arange(length)
+    texts = _objects([item.text(index) for index in range(length)])
+    return np.full(length, item.title(mode), object), texts, np.arange(length)
+
+
+def _objects(entries: Sequence[str]) -> Array:
+    """Return labels as an array of references: a long one takes room once."""
+    return np.array(entries, object)

@@ -105,7 +105,10 @@ def test_rows_without_a_value_are_left_out_on_request(run, tmp_path):
         (("--modes", "carrier\ndest"), "--modes: cannot be split at its commas: new-line"),
         (("--modes", ""), "--modes: a tensor has at least one mode"),
         (("--modes", "carrier,carrier"), "--modes: 'carrier' is there twice"),
-        (("--modes", "carrier", "--value", "dest"), "column 'dest': expected numbers, got string"),
+        (
+            ("--modes", "carrier", "--value", "dest"),
+            "column 'dest': expected numbers, got text such as 'ALB' in row 0",
+        ),
         (("--modes", "carrier", "--index-base", "0"), "--index-base: is for .tns files"),
     ],
 )
@@ -128,7 +131,10 @@ def test_options_of_tables_are_for_tables(run, tmp_path):
     [
         ("--report", "a.pdf", "expected a name that ends in .html"),
         ("--table", "a.xlsx", "expected a name that ends in .csv or .tsv or .parquet"),
-        ("--table", "a.parquet.gz", "is compressed within"),
+        ("--table", "a.parquet.gz", "expected a name that ends in .csv or .tsv or .parquet"),
+        ("--output", "a.npz.gz", "expected a name that ends in .npz"),
+        ("--report", "a.html.gz", "expected a name that ends in .html"),
+        ("--plot", "a.svg.bz2", "expected a name that ends in .png"),
         ("--plot", "a.html", "expected a name that ends in .png"),
         ("--report", "missing/a.html", "there is no folder"),
     ],

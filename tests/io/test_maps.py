@@ -36,6 +36,26 @@ def test_compressed_label_files(tmp_path):
     assert read(tmp_path / "x.tns").labels[0].entries == ("Ann",)
 
 
+@pytest.mark.parametrize("suffix", [".tns", ".tns.gz", ".npz"])
+def test_any_name_and_any_label_of_one_line_come_back(tmp_path, suffix):
+    labels = [
+        ModeLabels("km/h: \n#", ("\ufeffx", " y ", "")),
+        ModeLabels(None, ("a",)),
+        ModeLabels("no labels"),
+        ModeLabels("", ("#", "%")),
+        ModeLabels(),
+    ]
+    X = Tensor.from_coo([[2], [0], [5], [1], [0]], [1.0], (3, 1, 6, 2, 1), labels=labels)
+    write(tmp_path / f"x{suffix}", X)
+    assert read(tmp_path / f"x{suffix}").labels == tuple(labels)
+
+
+def test_a_comment_of_someone_else_about_modes(tmp_path):
+    for comment in ("# modes: 3", "# modes: a, b", '# modes: ["a", 3]', '# modes: ["a"]'):
+        (tmp_path / "x.tns").write_text(f"{comment}\n1 1 1.0\n")
+        assert read(tmp_path / "x.tns").labels == (ModeLabels(), ModeLabels())
+
+
 class TestOverwriting:
     X = Tensor.from_coo([[0, 1], [0, 0]], [1.0, 2.0], labels={"who": ["Ann", "Zoë"], "what": ["box"]})
 

@@ -40,17 +40,55 @@ def test_what_is_written_is_read_again(tmp_path, suffix):
 
 def test_text_is_taken_as_it_stands(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text('"a, b",when\n"x\ny",2013-01-05\n"","2013-02-01"\n"NA",2013-02-01\n', encoding="utf-8")
+    path.write_text(
+        '"a, b",when\n"x\ny",2013-01-05\n"null","2013-02-01"\n"NA",2013-02-01\n', encoding="utf-8"
+    )
     X = read_table(path, ["a, b", gpualto.bins.time("when", "month")])
-    assert X.labels[0].entries == ("", "NA", "x\ny")
+    assert X.labels[0].entries == ("NA", "null", "x\ny")
     assert X.labels[1].entries == ("2013-01", "2013-02")
+
+
+@pytest.mark.parametrize("missing", ['""', "", "NA"])
+def test_nothing_between_quotes_is_no_value(tmp_path, missing):
+    path = tmp_path / "a.csv"
+    path.write_text(f'"who","n"\n"ann",1\n{missing},2\n"NA",3\n"bob",{missing}\n', encoding="utf-8")
+    with pytest.raises(DataFileError, match="column 'who': rows without a value .*: 1, the first row 1"):
+        read_table(path, ["who"])
+    X = read_table(path, ["who"], "n", missing="drop")
+    assert X.labels[0].entries == ("NA", "ann")
+    assert X.values.tolist() == [3, 1]
+
+
+def test_integers_keep_their_digits(tmp_path):
+    path = tmp_path / "a.csv"
+    numbers = [12345678901234567892, 12345678901234567890, 9, 12345678901234567891, 10**30]
+    path.write_text(
+        "id,v,w\n" + "".join(f"{number},1e300,{number}\n" for number in numbers), encoding="utf-8"
+    )
+    X = read_table(path, ["id"], "v")
+    assert X.labels[0].entries == tuple(map(str, sorted(numbers)))
+    assert X.values.tolist() == [1e300] * 5
+    with pytest.raises(DataFileError, match=r"column 'w': 12345678901234567892 in row 0 .* no exact float64"):
+        read_table(path, ["id"], "w")
+
+
+def test_what_a_file_that_is_no_csv_may_be(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"user;n\nann;1\n")
+    with pytest.raises(DataFileError, match="column 'user': .*; the columns seem to be separated by ';'"):
+        read_table(path, ["user"])
+    path.write_bytes("café,n\nZoë,1\n".encode("latin-1").replace(b"caf\xe9", b"cafe"))
+    with pytest.raises(DataFileError, match="column 'cafe': is not UTF-8 text; save the file as UTF-8"):
+        read_table(path, ["cafe"])
 
 
 def test_only_the_columns_that_are_needed_are_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,b,c\nx,1,2\ny,oops,3\n")
     assert read_table(path, ["a"], "c").values.tolist() == [2, 3]
-    with pytest.raises(DataFileError, match=r"a\.csv: column 'b': expected numbers, got string"):
+    with pytest.raises(
+        DataFileError, match=r"a\.csv: column 'b': expected numbers, got text such as 'oops' in row 1"
+    ):
         read_table(path, ["a"], "b")
 
 

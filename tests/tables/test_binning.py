@@ -160,5 +160,16 @@ class TestNumber:
             bins.number("a", *arguments, **options)
 
     def test_text_has_no_numbers(self):
-        with pytest.raises(ValueError, match="column 'a': expected numbers, got string"):
+        with pytest.raises(ValueError, match="column 'a': expected numbers, got text such as 'x' in row 0"):
             one_mode(["x"], bins.number, 2)
+
+
+@pytest.mark.parametrize("by", ["year", "quarter", "month", "week", "day", "hour"])
+def test_the_first_and_the_last_nanosecond_of_all(by):
+    times = pd.Series([pd.Timestamp.min, pd.Timestamp("1969-12-31 23:59:59.5"), pd.Timestamp.max])
+    X = Tensor.from_dataframe({"t": times}, [bins.time("t", by)])
+    assert [label[:4] for label in X.labels[0].entries] in (
+        ["1677", "1969", "2262"],
+        ["1677", "1970", "2262"],
+    )
+    assert by != "hour" or X.labels[0].entries[1] == "1969-12-31 23h"

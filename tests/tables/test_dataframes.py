@@ -201,6 +201,11 @@ class TestValues:
 
 
 class TestErrors:
+    @pytest.mark.parametrize("number", [decimal.Decimal("9007199254740993"), 2**53 + 1, -(2**53) - 1])
+    def test_integers_without_an_exact_float(self, number):
+        with pytest.raises(ValueError, match="column 'v': -?9007199254740993 in row 1 .* no exact float64"):
+            Tensor.from_dataframe(pd.DataFrame({"a": [0, 1], "v": [1, number]}, dtype=object), ["a"], "v")
+
     @pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT, pd.NA])
     def test_rows_without_a_value(self, missing):
         kinds = {None: ["a", None, None], pd.NaT: pd.to_datetime(["2013-01-01", None, None])}

@@ -49,3 +49,14 @@ class TestTensors:
         assert list(X.to_table("count")) == ["value", "b", "count"]
         with pytest.raises(ValueError, match="value: the columns value, b, value have to differ"):
             X.to_table()
+
+
+def test_labels_of_any_text_come_through_and_take_room_once():
+    long = "x" * 20_000
+    X = Tensor.from_coo(
+        [np.arange(2000) % 3, np.arange(2000)], np.ones(2000), labels=[["a\0", "b", long], None]
+    )
+    column = X.to_table()["mode 0"]
+    assert set(column) == {"a\0", "b", long}
+    assert column.nbytes == 8 * 2000
+    assert set(pd.DataFrame(X.to_table())["mode 0"]) == {"a\0", "b", long}
