@@ -58,6 +58,28 @@ class ModeLabels:
             return False
         return len(numbers) > 1 and all(a < b for a, b in pairwise(numbers))
 
+    def find(self, texts: Sequence[str], mode: int) -> list[int]:
+        """Return the indices that have some labels.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or more than one.
+
+        Examples
+        --------
+        >>> ModeLabels("month", ("Jan", "Feb")).find(["Feb", "Jan", "Feb"], 0)
+        [1, 0, 1]
+        """
+        if self.entries is None:
+            raise ValueError(f"coords: {self.title(mode)} has no labels; pass indices")
+        places = {entry: index for index, entry in enumerate(self.entries)}
+        for text in texts:
+            if text not in places or (len(places) < len(self.entries) and self.entries.count(text) > 1):
+                known = "is no label of" if text not in places else "is there more than once in"
+                raise ValueError(f"coords: {text!r} {known} {self.title(mode)}")
+        return [places[text] for text in texts]
+
     def take(self, indices: Iterable[int]) -> ModeLabels:
         """Return the labels of some of the indices."""
         if self.entries is None:

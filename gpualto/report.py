@@ -21,10 +21,13 @@ from gpualto.decomposition.words import amount, components_text, sentences, shar
 from gpualto.io.files import replacing
 from gpualto.ops.model_values import model_values
 from gpualto.plot import plot_column, plot_fit
-from gpualto.plot.figures import shorten
+from gpualto.plot.figures import quiet_about_glyphs, shorten
 from gpualto.tensor import Tensor, format_bytes, require_tensor
 
 _LONGEST_LABEL = 60
+_VISIBLE = 1e-6
+"""Entries below this share of the largest of their column are shown as zero."""
+
 _SURPRISES = 10
 _PACKAGES = ("numpy", "numba", "scipy", "cupy")
 
@@ -161,7 +164,8 @@ def _entries(model: CPModel, component: int, top: int) -> str:
         for labels, column, order in zip(model.labels, columns, orders, strict=True):
             if place < len(order):
                 index = int(order[place])
-                cells += [_text(labels.text(index)), _number(amount(column[index]))]
+                entry = column[index] if abs(column[index]) > _VISIBLE * abs(column).max() else 0.0
+                cells += [_text(labels.text(index)), _number(amount(entry))]
             else:
                 cells += ["<td></td>", "<td></td>"]
         rows.append(cells)
@@ -264,7 +268,7 @@ def _picture(figure: Any, description: str) -> str:
     import matplotlib
 
     content = io.BytesIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gpualto"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gpualto"}), quiet_about_glyphs():
         figure.savefig(content, format="svg", metadata={"Date": None})
     data = base64.b64encode(content.getvalue()).decode()
     return f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(description)}">'

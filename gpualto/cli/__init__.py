@@ -31,7 +31,11 @@ _FLAGS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status: 2 after an error, which takes one line."""
     given = sys.argv[1:] if arguments is None else arguments
-    options = _parser().parse_args(given)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(given)
+    if unknown:
+        parser.prog = f"gpualto {options.command}"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.command_line = shlex.join(["gpualto", *given])
     try:
         status = int(options.run(options))

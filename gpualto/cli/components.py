@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
+
 import numpy as np
 
+from gpualto.cli.arguments import positive
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.words import amount, share
 
 _SMALLEST_SHARE = 0.05
 """Entries below this share of the largest of their column are not shown."""
+
+
+def add_options(parser: argparse.ArgumentParser, top: int = 8) -> None:
+    """Add how components are printed."""
+    parser.add_argument(
+        "--top", type=positive, default=top, metavar="K", help=f"labels per mode (default: {top})"
+    )
+    parser.add_argument("--describe", action="store_true", help="say each component in a line of words")
+
+
+def print_components(model: CPModel, options: argparse.Namespace) -> None:
+    """Print the components of a model, in numbers or in words."""
+    print(model.describe() if options.describe else format_components(model, options.top))
 
 
 def format_components(model: CPModel, top: int, width: int = 100) -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpualto.cli import outputs
+from gpualto.cli import components, outputs
 from gpualto.cli.arguments import (
     EXIT_INTERRUPTED,
     Commands,
@@ -18,7 +18,6 @@ from gpualto.cli.arguments import (
     natural,
     positive,
 )
-from gpualto.cli.components import format_components
 from gpualto.cli.fitting import FitInterruptedError, check_options, describe, fit
 from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.methods import METHODS
@@ -67,7 +66,7 @@ def add_to(commands: Commands) -> None:
         help="modes, from 0 or by name, that stay as in --init (als)",
     )
     parser.add_argument("--output", type=Path, metavar="MODEL.npz", help="where to save the model")
-    parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
+    components.add_options(parser)
     parser.add_argument("--profile", action="store_true", help="show where the time went")
     outputs.add_options(parser)
     parser.set_defaults(run=run)
@@ -99,7 +98,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"{describe(model)}{starts}")
     if options.profile:
         print(f"\n{profile}")
-    print(f"\n{format_components(model, options.top)}\n")
+    print()
+    components.print_components(model, options)
+    print()
     if options.output:
         model.save(options.output)
         print(f"wrote {options.output}")

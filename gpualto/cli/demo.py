@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from gpualto import datasets
-from gpualto.cli import outputs
-from gpualto.cli.arguments import Commands, add_command, natural, positive
-from gpualto.cli.components import format_components
+from gpualto.cli import components, outputs
+from gpualto.cli.arguments import Commands, add_command, positive
 from gpualto.cli.fitting import describe, fit
 
 
@@ -21,7 +20,7 @@ def add_to(commands: Commands) -> None:
         "  gpualto demo --plot flights.png --report flights.html",
     )
     parser.add_argument("--rank", type=positive, default=8, help="number of components (default: 8)")
-    parser.add_argument("--top", type=natural, default=6, metavar="K", help="labels per mode (default: 6)")
+    components.add_options(parser, top=6)
     outputs.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -35,6 +34,6 @@ def run(options: argparse.Namespace) -> int:
     model = fit(X, options.rank, n_iter_max=150, random_state=0, n_restarts=3)
     print(describe(model))
     print("Each component pairs carriers, destinations, hours and months that go together:\n")
-    print(format_components(model, options.top))
+    components.print_components(model, options)
     outputs.write(options, model, X, "Flights out of New York in 2013")
     return 0

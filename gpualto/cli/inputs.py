@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from gpualto.io import read
 from gpualto.io.tables import TableFile, is_table, tensor_of
 from gpualto.tables import binning
 from gpualto.tables.binning import Bins
+from gpualto.tables.categories import Categories
 from gpualto.tables.columns import Missing, rows_without_value
 from gpualto.tables.dataframes import Aggregate, as_bins, names_of
 from gpualto.tensor import Tensor
@@ -26,7 +28,7 @@ A table (.csv, .tsv, also compressed, or .parquet) needs --modes. A column there
   when:hour-of-day          month-of-year, weekday or hour-of-day
   delay:5                   five intervals with about equal numbers of rows
   delay:-inf/0/15/inf       intervals between edges
-  month=when:month          the mode is called month
+  month=when:month          the mode is called month; also kind=column
   "a, b",c                  a column whose name has a comma
 """
 
@@ -65,12 +67,13 @@ def read_input(options: argparse.Namespace) -> Tensor:
             f"by --modes A,B --value C; it has {', '.join(file.names)}"
         )
     modes = [as_mode(text, file.names) for text in _split(options.modes)]
-    table = file.read(names_of(as_bins(modes), options.value))
+    value = None if options.value is None else _column(options.value, file.names)
+    table = file.read(names_of(as_bins(modes), value))
     if options.drop_missing:
         _say_what_is_left_out(table)
     missing: Missing = "drop" if options.drop_missing else "error"
     try:
-        X = tensor_of(options.file, table, modes, options.value, options.aggregate or "sum", missing)
+        X = tensor_of(options.file, table, modes, value, options.aggregate or "sum", missing)
     except ValueError as error:
         raise ValueError(str(error).replace('missing="drop"', "--drop-missing")) from None
     _hint_at_bins(X, table.num_rows)
@@ -91,7 +94,8 @@ def _hint_at_bins(X: Tensor, rows: int) -> None:
 def _say_what_is_left_out(table: Any) -> None:
     columns = dict(zip(table.column_names, table.columns, strict=True))
     count = int(np.count_nonzero(rows_without_value(columns)))
-    print(f"left out {count:,} of {table.num_rows:,} rows, which have no value in one of the columns")
+    if count:
+        print(f"left out {count:,} of {table.num_rows:,} rows, which have no value in one of the columns")
 
 
 def _split(modes: str) -> list[str]:
@@ -103,7 +107,7 @@ def _split(modes: str) -> list[str]:
     return [text.strip() for text in items]
 
 
-def as_mode(text: str, columns: list[str]) -> str | Bins:
+def as_mode(text: str, columns: Sequence[str]) -> str | Bins:
     """Return the column, or the bins of one, that an item of ``--modes`` names.
 
     Examples
@@ -116,13 +120,19 @@ def as_mode(text: str, columns: list[str]) -> str | Bins:
     'month'
     >>> as_mode("a:b", ["a:b"])
     'a:b'
+    >>> as_mode("kind=user kind", [" user kind"])
+    Categories(column=' user kind', name='kind')
     """
-    if text in columns or ":" not in text:
-        return text
-    column, _, bins = text.rpartition(":")
-    name = None
+    whole = _column(text, columns)
+    if whole in columns:
+        return whole
+    before, colon, bins = text.rpartition(":")
+    column, name = _column(before if colon else text, columns), None
     if column not in columns and "=" in column:
         name, _, column = column.partition("=")
+        column = _column(column, columns)
+    if not colon:
+        return text if name is None else Categories(column, name)
     if bins.isdecimal():
         return binning.number(column, int(bins), name=name)
     if "/" in bins:
@@ -135,6 +145,14 @@ def as_mode(text: str, columns: list[str]) -> str | Bins:
             f"--modes: there are no bins {bins!r} as in {text!r}; known are {known}, 5 for five intervals, "
             "and 0/15/60 for edges"
         ) from None
+
+
+def _column(text: str, columns: Sequence[str]) -> str:
+    """Return the column of a name, which may leave out spaces around it."""
+    if text in columns:
+        return text
+    stripped = [column for column in columns if column.strip() == text.strip()]
+    return stripped[0] if len(stripped) == 1 else text
 
 
 def _edges(bins: str, text: str) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 from gpualto._optional import require
 from gpualto.cli.arguments import check_output
 from gpualto.io.files import replacing
+from gpualto.plot.figures import quiet_about_glyphs
 
 T = TypeVar("T")
 
@@ -31,6 +33,11 @@ def check(path: Path | None) -> None:
 def draw(plot: Callable[[T], Any], what: T, path: Path) -> None:
     """Write the picture that a function draws, whole or not at all, and say so."""
     figure = plot(what)
-    with replacing(path) as file:
+    with replacing(path) as file, quiet_about_glyphs() as missing:
         figure.savefig(file, format=path.suffix[1:].lower())
     print(f"wrote {path}")
+    if missing:
+        print(
+            "gpualto: the picture shows boxes for letters that its font lacks; a page by --report has them",
+            file=sys.stderr,
+        )

@@ -6,6 +6,7 @@ import argparse
 
 from gpualto.cli import pictures
 from gpualto.cli.arguments import Commands, add_command, method, natural, positive
+from gpualto.cli.fitting import check_options
 from gpualto.cli.inputs import add_input, read_input
 from gpualto.decomposition.methods import METHODS
 from gpualto.decomposition.rank_scan import RankScan, rank_scan
@@ -21,7 +22,8 @@ def add_to(commands: Commands) -> None:
         "  gpualto ranks flights.tns\n"
         "  gpualto ranks flights.csv --modes carrier,dest,hour --ranks 4 6 8 --plot ranks.png\n\n"
         "The fit only rises. The split-half match says how well components are found again in each half\n"
-        "of the data; core consistency, near 100 %, that they stand for themselves.",
+        "of the data; core consistency, near 100 %, that they stand for themselves. With --method complete\n"
+        "the error at entries held out stands in its place: the lower, the better.",
     )
     add_input(parser)
     parser.add_argument(
@@ -29,6 +31,12 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--method", type=method, choices=tuple(METHODS), default="als", help="that of the model, as in cpd"
+    )
+    parser.add_argument(
+        "--held-out",
+        type=float,
+        metavar="SHARE",
+        help="entries to measure the error at (complete; default: 0.1)",
     )
     parser.add_argument("--splits", type=natural, default=1, help="random halves (default: 1; 0: none)")
     parser.add_argument("--restarts", type=positive, default=3, help="random starts of each fit (default: 3)")
@@ -40,6 +48,8 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     pictures.check(options.plot)
+    given = {} if options.held_out is None else {"held_out": options.held_out}
+    check_options(options.method, given)
     X = read_input(options)
     print(f"{X}\n")
     scan = rank_scan(
@@ -50,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
         n_restarts=options.restarts,
         random_state=options.seed,
         callback=_print_last,
+        **given,
     )
     if options.plot is not None:
         pictures.draw(plot_rank_scan, scan, options.plot)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpualto.cli import outputs
-from gpualto.cli.arguments import Commands, add_command, natural
-from gpualto.cli.components import format_components
+from gpualto.cli import components, outputs
+from gpualto.cli.arguments import Commands, add_command
 from gpualto.cli.fitting import describe
 from gpualto.decomposition.model import CPModel
 from gpualto.io.files import stem
@@ -22,7 +21,7 @@ def add_to(commands: Commands) -> None:
         "  gpualto show model.npz\n  gpualto show model.npz --plot model.png --report model.html",
     )
     parser.add_argument("file", type=Path, metavar="MODEL.npz", help="a saved model")
-    parser.add_argument("--top", type=natural, default=8, metavar="K", help="labels per mode (default: 8)")
+    components.add_options(parser)
     outputs.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -31,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     outputs.check(options)
     model = CPModel.load(options.file)
-    print(f"{describe(model)}\n\n{format_components(model, options.top)}\n")
+    print(f"{describe(model)}\n")
+    components.print_components(model, options)
+    print()
     outputs.write(options, model, None, stem(options.file))
     return 0

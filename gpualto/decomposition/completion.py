@@ -24,6 +24,7 @@ from gpualto.ops.reductions import norm
 from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
 
+HELD_OUT_ERROR = "held-out RMSE"
 _ERROR = "RMSE"
 """The measure of the error at what is stored, which these models alone have."""
 
@@ -107,7 +108,7 @@ def cp_complete(
     check_penalty(l2)
     check_finite(X)
     generator = as_generator(random_state)
-    fitted, kept = _parts(X, held_out, generator)
+    fitted, kept = parts(X, held_out, generator)
     scale = typical_size(fitted)
 
     def in_units(start: CPModel) -> list[Array]:
@@ -146,7 +147,7 @@ def typical_size(X: Tensor) -> float:
     return norm(X.values) / max(X.nnz, 1) ** 0.5 or 1.0
 
 
-def _parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tensor, Tensor | None]:
+def parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tensor, Tensor | None]:
     """Return the entries to fit to, and those held out."""
     if isinstance(held_out, Tensor):
         if held_out.shape != X.shape:
@@ -181,7 +182,7 @@ def _sweeps(
         score = -objective
         if held_out is not None:
             score = -((_squared_error(held_out, model) / max(held_out.nnz, 1)) ** 0.5)
-            measures["held-out RMSE"] = -score
+            measures[HELD_OUT_ERROR] = -score
         change = None if before is None else abs(before - objective) / whole
         before = objective
         fit = 1 - (squared / (scale**2 * whole)) ** 0.5

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 
-from gpualto._arrays import Array, device_of
-from gpualto.labels import ModeLabels
+import numpy as np
+
+from gpualto._arrays import Array, as_coordinates, blocks, check_bounds, device_of
+from gpualto.labels import ModeLabels, check_same
+from gpualto.tensor import Tensor, require_tensor
+
+_BLOCK_NUMBERS = 1 << 20
+"""Numbers that are in memory at a time to compute values."""
 
 
 class Fitted:
@@ -38,6 +45,80 @@ class Fitted:
     def device(self) -> str:
         """Where the arrays live: ``"cpu"``, or ``"cuda:0"`` for the first device."""
         return device_of(self.factors[0])
+
+    def values_at(self, coords: Array | Sequence[Array]) -> Array:
+        """Return the values of the model at coordinates.
+
+        Parameters
+        ----------
+        coords : (ndim, n) array or sequence of ndim arrays
+            Indices, or of modes that have labels these.
+
+        Raises
+        ------
+        ValueError
+            If a coordinate lies outside the shape, or there is no such label.
+
+        Examples
+        --------
+        >>> from gpualto import CPModel
+        >>> factors = [np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])]
+        >>> model = CPModel(None, factors, {"who": ["ann", "bob"], "day": None})
+        >>> model.values_at([[0, 1], [1, 1]]), model.values_at([["bob"], [0]])
+        (array([4., 8.]), array([6.]))
+        """
+        coordinates = as_coordinates(self._indices(coords))
+        check_bounds(coordinates, self.shape)
+        parts = [
+            self._values([factor[c[block]] for factor, c in zip(self.factors, coordinates, strict=True)])
+            for block in blocks(coordinates[0].size, size=max(_BLOCK_NUMBERS // self._numbers_a_value, 1))
+        ]
+        return np.concatenate(parts) if parts else self._values([factor[:0] for factor in self.factors])
+
+    def _indices(self, coords: Array | Sequence[Array]) -> Array | Sequence[Array]:
+        """Return coordinates with labels replaced by what they are the labels of."""
+        if not isinstance(coords, (list, tuple)) or len(coords) != self.ndim:
+            return coords
+        return [
+            item.find(row, mode) if len(row) and isinstance(row[0], str) else row
+            for mode, (item, row) in enumerate(zip(self.labels, coords, strict=True))
+        ]
+
+    @property
+    @abstractmethod
+    def _numbers_a_value(self) -> int:
+        """How many numbers are in memory for each value that is computed."""
+
+    @abstractmethod
+    def _values(self, rows: list[Array]) -> Array:
+        """Return the values that rows of the factors, as many of each, stand for."""
+
+    def residuals(self, X: Tensor) -> Array:
+        """Return the values of a tensor's entries less those of the model, in stored order.
+
+        Large ones are what the model does not explain. Of a count, ``residuals(X) / sqrt(model)`` is how many
+        standard deviations it is off, with ``model = X.values - residuals(X)``.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, or the labels say that an index is another one in the model.
+
+        Examples
+        --------
+        >>> from gpualto import CPModel, Tensor
+        >>> X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0])
+        >>> CPModel(None, [[[1.0], [2.0]], [[3.0], [4.0]]]).residuals(X)
+        array([1., 1.])
+        """
+        require_tensor(X)
+        if X.shape != self.shape:
+            raise ValueError(f"X: has shape {X.shape}, the model {self.shape}")
+        check_same(X.labels, self.labels)
+        return X.values - self._values_of(X)
+
+    def _values_of(self, X: Tensor) -> Array:
+        return self.values_at(X.coords)
 
     def fit_text(self) -> str:
         """Return how well it fits and after how many sweeps, as its repr says it."""

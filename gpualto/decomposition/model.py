@@ -13,10 +13,7 @@ from gpualto._arrays import (
     Array,
     array_module,
     as_array,
-    as_coordinates,
     as_floats,
-    blocks,
-    check_bounds,
     check_dense_size,
     mover_to,
 )
@@ -29,11 +26,9 @@ from gpualto.decomposition.linear_algebra import (
     hadamard,
     normalize_columns,
 )
-from gpualto.labels import AnyLabels, ModeLabels, as_labels, check_same
+from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.ops.mttkrp import mttkrp
-from gpualto.tensor import Tensor, require_tensor
-
-_BLOCK_ENTRIES = 1 << 20
+from gpualto.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,37 +192,17 @@ class CPModel(Fitted):
     def _cross(self, other: CPModel, grams: list[Array]) -> float:
         return float(self.weights.astype(np.float64) @ hadamard(grams) @ other.weights)
 
-    def values_at(self, coords: Array | Sequence[Array]) -> Array:
-        """Return the values of the model at coordinates.
+    @property
+    def _numbers_a_value(self) -> int:
+        return max(self.rank, 1)
 
-        Parameters
-        ----------
-        coords : (ndim, n) array or sequence of ndim arrays
+    def _values(self, rows: list[Array]) -> Array:
+        return hadamard(rows) @ self.weights
 
-        Raises
-        ------
-        ValueError
-            If a coordinate lies outside the shape.
+    def _values_of(self, X: Tensor) -> Array:
+        from gpualto.ops.model_values import model_values
 
-        Examples
-        --------
-        >>> model = CPModel(None, [np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])])
-        >>> model.values_at([[0, 1], [1, 1]])
-        array([4., 8.])
-        """
-        coordinates = as_coordinates(coords)
-        check_bounds(coordinates, self.shape)
-        xp = array_module(self.factors[0])
-        values = xp.empty(
-            coordinates[0].size,
-            np.result_type(self.weights.dtype, *(factor.dtype for factor in self.factors)),
-        )
-        for block in blocks(values.size, size=max(_BLOCK_ENTRIES // self.rank, 1)):
-            rows = self.factors[0][coordinates[0][block]]
-            for factor, coordinate in zip(self.factors[1:], coordinates[1:], strict=True):
-                rows = rows * factor[coordinate[block]]
-            values[block] = rows @ self.weights
-        return values
+        return model_values(X, self)
 
     def to_dense(self) -> Array:
         """Return the model as a dense array."""
@@ -310,29 +285,6 @@ class CPModel(Fitted):
         negative = xp.zeros((self.ndim, self.rank), bool)
         negative[:, :count] = xp.stack(cosines) < 0
         return model._flip_in_pairs(negative)
-
-    def residuals(self, X: Tensor) -> Array:
-        """Return the values of a tensor's entries less those of the model, in stored order.
-
-        Large ones are what the model does not explain. Of a count, ``residuals(X) / sqrt(model)`` is how many
-        standard deviations it is off, with ``model = X.values - residuals(X)``.
-
-        Raises
-        ------
-        ValueError
-            If the shapes differ, or the labels say that an index is another one in the model.
-
-        Examples
-        --------
-        >>> X = Tensor.from_coo([[0, 1], [1, 1]], [5.0, 9.0])
-        >>> CPModel(None, [[[1.0], [2.0]], [[3.0], [4.0]]]).residuals(X)
-        array([1., 1.])
-        """
-        from gpualto.ops.model_values import model_values
-
-        require_tensor(X)
-        check_same(X.labels, self.labels)
-        return X.values - model_values(X, self)
 
     def to_pyttb(self) -> Any:
         """Return a ``pyttb.ktensor`` with copies of the arrays."""

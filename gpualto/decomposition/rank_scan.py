@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from gpualto._arrays import array_module
-from gpualto.decomposition.completion import cp_complete
+from gpualto.decomposition.completion import HELD_OUT_ERROR, cp_complete, parts
 from gpualto.decomposition.halves import Split, halves_of, match_of_halves, what_to_split
 from gpualto.decomposition.initial import as_generator
 from gpualto.decomposition.methods import Method, method_of
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import check_positive
+from gpualto.decomposition.words import amount
 from gpualto.ops.ttm_chain import ttm_chain
 from gpualto.tensor import Tensor, require_tensor
 
+_HELD_OUT_SHARE = 0.1
 _MOST_CORE_ENTRIES = 1 << 22
 _LOWEST_PERCENT = -100
 """Core consistencies below are not told apart in print."""
@@ -45,16 +47,30 @@ class RankScan:
     match_scores: tuple[float, ...]
     models: tuple[CPModel, ...]
 
+    @property
+    def held_out_errors(self) -> tuple[float, ...]:
+        """Root mean square errors at entries that were held out, for `cp_complete`; nan of other methods."""
+        return tuple(model.measures.get(HELD_OUT_ERROR, (math.nan,))[-1] for model in self.models)
+
     def __str__(self) -> str:
         """Return a table."""
-        rows = zip(self.ranks, self.fits, self.core_consistencies, self.match_scores, strict=True)
-        lines = ["rank     fit  core consistency  split-half match"]
-        lines += [f"{r:>4}  {fit:.4f}  {_percent(core):>16}  {match:>16.2f}" for r, fit, core, match in rows]
+        is_complete = any(map(math.isfinite, self.held_out_errors))
+        title = HELD_OUT_ERROR if is_complete else "core consistency"
+        numbers = map(amount, self.held_out_errors) if is_complete else map(_percent, self.core_consistencies)
+        rows = zip(self.ranks, self.fits, numbers, self.match_scores, strict=True)
+        lines = [f"rank     fit  {title:>16}  split-half match"]
+        lines += [f"{r:>4}  {fit:.4f}  {number:>16}  {_score(match):>16}" for r, fit, number, match in rows]
         return "\n".join(lines)
 
 
 def _percent(core: float) -> str:
+    if math.isnan(core):
+        return "-"
     return f"below {_LOWEST_PERCENT} %" if core < _LOWEST_PERCENT else f"{core:.0f} %"
+
+
+def _score(match: float) -> str:
+    return "-" if math.isnan(match) else f"{match:.2f}"
 
 
 def rank_scan(
@@ -110,7 +126,8 @@ def rank_scan(
 
     Notes
     -----
-    Core consistency is left out for `cp_complete`: it would take for zero what is unknown.
+    Core consistency is left out for `cp_complete`: it would take for zero what is unknown. The error at
+    entries held out stands in its place: a tenth of them, or what `held_out` says, the same for all ranks.
 
     References
     ----------
@@ -126,6 +143,10 @@ def rank_scan(
     ((1, 2), [0.105, 0.157])
     """
     require_tensor(X)
+    if not isinstance(ranks, (Sequence, np.ndarray)):
+        raise TypeError(f"ranks: expected a sequence of integers, got {ranks!r}")
+    if n_splits < 0:
+        raise ValueError(f"n_splits: expected a number that is not negative, got {n_splits!r}")
     if len(ranks) == 0:
         raise ValueError("ranks: there are none")
     for rank in ranks:
@@ -133,6 +154,8 @@ def rank_scan(
     generator = as_generator(random_state)
     function = method_of(method)
     is_complete = _fills_gaps(function)
+    if is_complete:
+        X, options = _held_out(X, generator, options)
     halves: list[tuple[Tensor, Tensor]] = []
     mode = None
     if n_splits:
@@ -159,6 +182,15 @@ def rank_scan(
         if callback is not None and callback(scan):
             break
     return scan
+
+
+def _held_out(X: Tensor, generator: Any, options: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    """Return the entries to fit to, and options that hold out the same others at every rank."""
+    share = options.get("held_out", _HELD_OUT_SHARE)
+    if isinstance(share, Tensor) or share == 0:
+        return X, options
+    fitted, held_out = parts(X, share, generator)
+    return fitted, {**options, "held_out": held_out}
 
 
 def _fills_gaps(method: Method) -> bool:

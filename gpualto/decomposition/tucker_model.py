@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -13,17 +13,11 @@ from gpualto._arrays import (
     Array,
     array_module,
     as_array,
-    as_coordinates,
     as_floats,
-    blocks,
-    check_bounds,
     mover_to,
 )
 from gpualto.decomposition.fitted import Fitted
 from gpualto.labels import ModeLabels, as_labels
-from gpualto.tensor import Tensor
-
-_BLOCK_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,39 +166,16 @@ class TuckerModel(Fitted):
             dense = multiply_along(dense, factor, mode)
         return dense
 
-    def values_at(self, coords: Array | Sequence[Array]) -> Array:
-        """Return the values of the model at coordinates.
+    @property
+    def _numbers_a_value(self) -> int:
+        return max(int(self.core.size), 1)
 
-        Parameters
-        ----------
-        coords : (ndim, n) array or sequence of ndim arrays
-
-        Raises
-        ------
-        ValueError
-            If a coordinate lies outside the shape.
-
-        Examples
-        --------
-        >>> model = TuckerModel([[2.0], [3.0]], [np.eye(2), np.array([[1.0], [0.0], [1.0]])])
-        >>> model.values_at([[0, 1], [1, 2]])
-        array([0., 3.])
-        """
-        coordinates = as_coordinates(coords)
-        check_bounds(coordinates, self.shape)
-        values = array_module(self.core).empty(coordinates[0].size, self.core.dtype)
-        for block in blocks(values.size, size=max(_BLOCK_ENTRIES // self.core.size, 1)):
-            # One mode of the core after the other, from the last, is summed away: (..., entries).
-            rows = [factor[c[block]] for factor, c in zip(self.factors, coordinates, strict=True)]
-            products = np.tensordot(self.core, rows[-1], axes=(-1, 1))
-            for factor_rows in reversed(rows[:-1]):
-                products = np.einsum("...rn,nr->...n", products, factor_rows)
-            values[block] = products
-        return values
-
-    def residuals(self, X: Tensor) -> Array:
-        """Return the values of a tensor's entries less those of the model, in stored order."""
-        return X.values - self.values_at(X.coords)
+    def _values(self, rows: list[Array]) -> Array:
+        # One mode of the core after the other, from the last, is summed away: (..., entries).
+        products = np.tensordot(self.core, rows[-1], axes=(-1, 1))
+        for factor_rows in reversed(rows[:-1]):
+            products = np.einsum("...rn,nr->...n", products, factor_rows)
+        return products
 
     def to_pyttb(self) -> Any:
         """Return a ``pyttb.ttensor`` with copies of the arrays."""

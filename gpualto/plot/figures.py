@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gpualto._optional import require
@@ -28,6 +30,20 @@ def new_figure(purpose: str, width: float, height: float, layout: str = "constra
     """
     figure_class = require("matplotlib.figure", "plot", purpose).Figure
     return figure_class(figsize=(width, height), layout=layout, dpi=110)
+
+
+@contextmanager
+def quiet_about_glyphs() -> Iterator[list[str]]:
+    """Collect matplotlib's warnings about letters that its font lacks: one for each letter of each text."""
+    missing: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield missing
+    for item in caught:
+        if "missing from font" in str(item.message):
+            missing.append(str(item.message))
+        else:
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
 
 
 def color_of(number: int) -> str:

@@ -16,7 +16,7 @@ _LOWEST_NUMBER = -999
 
 
 def plot_rank_scan(scan: Any) -> Any:
-    """Draw fit, core consistency and match score against the rank.
+    """Draw fit, core consistency and match score against the rank; for `cp_complete` the held-out error.
 
     Parameters
     ----------
@@ -44,9 +44,11 @@ def plot_rank_scan(scan: Any) -> Any:
     >>> [axis.get_ylabel() for axis in plot_rank_scan(scan).axes]
     ['fit', 'core consistency', 'split-half match']
     """
+    is_complete = any(map(math.isfinite, getattr(scan, "held_out_errors", ())))
+    second = ("held-out RMSE", "held_out_errors", "")
     panels = (
         ("fit", "fits", ""),
-        ("core consistency", "core_consistencies", "%"),
+        second if is_complete else ("core consistency", "core_consistencies", "%"),
         ("split-half match", "match_scores", ""),
     )
     if not len(scan.ranks):
@@ -63,7 +65,10 @@ def plot_rank_scan(scan: Any) -> Any:
         axis.yaxis.set_major_formatter(lambda value, _, unit=unit: f"{value:g}{unit}")
     low = min([0.0, *(fit for fit in scan.fits if math.isfinite(fit))])
     axes[0].set_ylim(1.05 * low, 1.05)
-    _limit_consistency(axes[1], list(scan.ranks), list(scan.core_consistencies))
+    if is_complete:
+        axes[1].set_ylim(0, 1.05 * max(scan.held_out_errors))
+    else:
+        _limit_consistency(axes[1], list(scan.ranks), list(scan.core_consistencies))
     axes[2].set_ylim(0, 1.05)
     axes[2].set_xlabel("rank")
     axes[2].xaxis.get_major_locator().set_params(integer=True)

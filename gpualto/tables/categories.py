@@ -25,14 +25,12 @@ class Categories:
     Parameters
     ----------
     column : str
+    name : str
+        Name of the mode.
     """
 
     column: str
-
-    @property
-    def name(self) -> str:
-        """Name of the mode."""
-        return self.column
+    name: str
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels; ordered categories keep their order, and those without a row."""

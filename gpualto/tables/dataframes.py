@@ -59,7 +59,7 @@ def as_bins(modes: Modes) -> list[Bins]:
     for item in modes:
         if not isinstance(item, str) and not hasattr(item, "encode"):
             raise TypeError(f"modes: expected names of columns, or bins of gpualto.bins, got {item!r}")
-    bins: list[Bins] = [Categories(item) if isinstance(item, str) else item for item in modes]
+    bins: list[Bins] = [Categories(item, item) if isinstance(item, str) else item for item in modes]
     names = [item.name for item in bins]
     if not names:
         raise ValueError("modes: a tensor has at least one mode, got none")
