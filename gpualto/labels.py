@@ -33,6 +33,9 @@ class ModeLabels:
     name: str | None = None
     entries: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", as_entries(self.entries))
+
     def text(self, index: int) -> str:
         """Return the label of an index, or the index itself where there are no labels."""
         return str(index) if self.entries is None else self.entries[index]
@@ -143,6 +146,8 @@ def as_labels(labels: AnyLabels | None, shape: tuple[int, ...]) -> tuple[ModeLab
     """Return one `ModeLabels` per mode, checked against the shape."""
     if labels is None:
         return (ModeLabels(),) * len(shape)
+    if not isinstance(labels, (Mapping, Sequence)):
+        raise TypeError(f"labels: expected an item for each mode, got {labels!r}")
     if isinstance(labels, Mapping):
         modes = [ModeLabels(name, as_entries(entries)) for name, entries in labels.items()]
     else:

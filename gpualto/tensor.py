@@ -501,6 +501,8 @@ class Tensor(TensorMethods):
         >>> Tensor.from_coo([[0], [5]], [1.0], shape=(2, 9)).permute((1, 0))[5, 0]
         1.0
         """
+        if not isinstance(modes, (Sequence, np.ndarray)):
+            raise TypeError(f"modes: expected a sequence of integers, got {modes!r}")
         order = [as_mode(mode, self.ndim) for mode in modes]
         if sorted(order) != list(range(self.ndim)):
             raise ValueError(f"modes: {tuple(modes)} is not a permutation of the {self.ndim} modes")

@@ -1,6 +1,7 @@
 import pytest
 
-from gpualto.labels import ModeLabels, as_labels
+from gpualto import Tensor
+from gpualto.labels import ModeLabels, as_labels, mode_number
 
 
 def test_labels_come_as_sequences_or_a_mapping():
@@ -26,3 +27,32 @@ def test_where_there_are_no_labels_the_index_stands_in():
 def test_taking_some_indices_keeps_their_labels():
     assert ModeLabels("m", ("a", "b", "c")).take(range(2, -1, -2)) == ModeLabels("m", ("c", "a"))
     assert ModeLabels("m").take([0]) == ModeLabels("m")
+
+
+def test_labels_are_text_whatever_they_were():
+    labels = ModeLabels("m", [1, 2.5])
+    assert labels == ModeLabels("m", ("1", "2.5"))
+    with pytest.raises(TypeError, match="^labels: expected an item for each mode, got 5"):
+        Tensor.from_coo([[0]], [1.0], labels=5)
+
+
+def test_indices_are_found_by_their_labels():
+    labels = ModeLabels("who", ("ann", "bob", "bob"))
+    assert labels.find(["ann"], 0) == [0]
+    with pytest.raises(ValueError, match="^coords: 'eve' is no label of who"):
+        labels.find(["eve"], 0)
+    with pytest.raises(ValueError, match="^coords: 'bob' is there more than once in who"):
+        labels.find(["bob"], 0)
+    with pytest.raises(ValueError, match="^coords: mode 3 has no labels; pass indices"):
+        ModeLabels().find(["a"], 3)
+
+
+def test_modes_are_found_by_their_names():
+    labels = [ModeLabels("a"), ModeLabels("b"), ModeLabels("a")]
+    assert mode_number("b", labels) == 1
+    with pytest.raises(ValueError, match="^mode: no mode is called 'c'; they are a, b, a"):
+        mode_number("c", labels)
+    with pytest.raises(ValueError, match="^modes: more than one mode is called 'a'"):
+        mode_number("a", labels, "modes")
+    with pytest.raises(TypeError, match="^mode: expected an integer, got None"):
+        mode_number(None, labels)

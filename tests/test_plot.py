@@ -111,6 +111,9 @@ def test_fits_have_a_line_for_each_model_and_a_panel_for_each_measure():
     assert likelihood.get_yscale() == "linear"
     falling = CPModel(None, factors, fits=(0.1, 0.3), measures={"violation": (900.0, 1e-4)})
     assert plot_fit(falling).axes[1].get_yscale() == "log"
+    tucker = TuckerModel(np.ones((1, 1)), factors, fits=(0.1, 0.3))
+    assert plot_fit(tucker).axes[0].lines[0].get_ydata().tolist() == [0.1, 0.3]
+    assert plot_fit([plain, tucker]).legends[0].get_texts()[1].get_text() == "2: ranks 1 x 1"
     with pytest.raises(ValueError, match="model 0 has no fits"):
         plot_fit(CPModel(None, factors))
 

@@ -155,10 +155,14 @@ def _constraints(
     smooth_modes: Mapping[int, float] | Mapping[str, float],
     l2: float,
 ) -> Constraints:
+    if not isinstance(smooth_modes, Mapping):
+        raise TypeError(f"smooth_modes: expected a mapping of modes to penalties, got {smooth_modes!r}")
     fixed = frozenset(mode_number(mode, X.labels, "fixed_modes") for mode in fixed_modes)
     nonnegative = {mode_number(mode, X.labels, "nonnegative_modes") for mode in nonnegative_modes}
     penalties = {mode_number(mode, X.labels, "smooth_modes"): weight for mode, weight in smooth_modes.items()}
     check_not_negative("l2", l2)
+    if len(penalties) < len(smooth_modes):
+        raise ValueError(f"smooth_modes: a mode is named twice in {list(smooth_modes)}")
     for mode, penalty in penalties.items():
         check_not_negative(f"smooth_modes: mode {mode}", penalty)
     for names, one, other in (

@@ -160,6 +160,8 @@ def parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tenso
         return X, None
     xp = array_module(X.values)
     is_kept = xp.asarray(generator.uniform(size=X.nnz) < held_out)  # type: ignore[attr-defined]
+    if X.nnz and bool(is_kept.all()):
+        raise ValueError(f"held_out: {held_out} of {X.nnz} entries leaves none to fit to")
     return X.select(~is_kept), X.select(is_kept)
 
 

@@ -120,6 +120,11 @@ class Fitted:
     def _values_of(self, X: Tensor) -> Array:
         return self.values_at(X.coords)
 
+    @property
+    @abstractmethod
+    def rank_text(self) -> str:
+        """How many components or columns there are, in words."""
+
     def fit_text(self) -> str:
         """Return how well it fits and after how many sweeps, as its repr says it."""
         fit = "" if self.fit is None else f", fit={self.fit:.6f}"

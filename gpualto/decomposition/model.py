@@ -98,6 +98,11 @@ class CPModel(Fitted):
         """Number of components."""
         return int(self.weights.size)
 
+    @property
+    def rank_text(self) -> str:
+        """Number of components, in words."""
+        return f"rank {self.rank}"
+
     def to_device(self, device: str) -> Self:
         """Return the model with its arrays on a device; see `Tensor.to_device`."""
         move = mover_to(device)

@@ -14,7 +14,7 @@ from gpualto.decomposition.completion import HELD_OUT_ERROR, cp_complete, parts
 from gpualto.decomposition.halves import Split, halves_of, match_of_halves, what_to_split
 from gpualto.decomposition.initial import as_generator
 from gpualto.decomposition.methods import Method, method_of
-from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.running import check_positive
 from gpualto.decomposition.words import amount
 from gpualto.ops.ttm_chain import ttm_chain
@@ -227,6 +227,8 @@ def core_consistency(X: Tensor, model: CPModel) -> float:
     >>> round(core_consistency(X, cp_als(X, rank=1, random_state=0)))
     100
     """
+    require_tensor(X)
+    require_cp_model(model)
     rank, ndim = model.rank, model.ndim
     if rank**ndim > _MOST_CORE_ENTRIES:
         return math.nan

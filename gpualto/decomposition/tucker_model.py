@@ -93,6 +93,11 @@ class TuckerModel(Fitted):
         """Shape of the core."""
         return tuple(self.core.shape)
 
+    @property
+    def rank_text(self) -> str:
+        """Number of columns of each factor, in words."""
+        return f"ranks {' x '.join(map(str, self.ranks))}"
+
     def to_device(self, device: str) -> Self:
         """Return the model with its arrays on a device; see `Tensor.to_device`."""
         move = mover_to(device)

@@ -75,7 +75,7 @@ def named_entries(column: Array, labels: ModeLabels) -> str:
     order = np.argsort(-shares, kind="stable")
     count, is_most = _how_many(shares[order])
     names = [
-        f"{labels.text(index)}{' (negative)' if column[index] < 0 else ''}"
+        f"{' '.join(labels.text(index).split())}{' (negative)' if column[index] < 0 else ''}"
         for index in order[:count].tolist()
     ]
     return f"{'' if is_most else 'above all '}{', '.join(names)}"

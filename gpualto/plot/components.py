@@ -154,6 +154,8 @@ def _drawable(model: CPModel, top: int) -> CPModel:
     """Return the model on the CPU, checked."""
     require_cp_model(model)
     check_positive("top", top)
+    if model.rank == 0:
+        raise ValueError("model: has no components to draw")
     model = model.to_device("cpu")
     for mode, factor in enumerate(model.factors):
         bad = np.argwhere(~np.isfinite(factor))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpualto.decomposition.model import CPModel
+from gpualto.decomposition.fitted import Fitted
 from gpualto.plot.figures import color_of, dashes_of, new_figure, open_frame, shorten
 
 _PANEL_INCHES = (6.4, 2.4)
@@ -14,12 +14,12 @@ _WIDE = 100
 """Positive numbers that differ by more than this factor have a logarithmic axis."""
 
 
-def plot_fit(models: CPModel | Sequence[CPModel], names: Sequence[str] | None = None) -> Any:
+def plot_fit(models: Fitted | Sequence[Fitted], names: Sequence[str] | None = None) -> Any:
     """Draw the fit after each sweep, a line for each model, and a panel for each other measure.
 
     Parameters
     ----------
-    models : CPModel or sequence of CPModel
+    models : CPModel or TuckerModel, or sequence of them
     names : sequence of str, optional
         One for each model; by default their numbers and ranks.
 
@@ -40,8 +40,8 @@ def plot_fit(models: CPModel | Sequence[CPModel], names: Sequence[str] | None = 
     >>> plot_fit(model).axes[0].lines[0].get_ydata().tolist()
     [0.5, 0.8]
     """
-    drawn = [models] if isinstance(models, CPModel) else list(models)
-    titles = [f"{n + 1}: rank {model.rank}" for n, model in enumerate(drawn)] if names is None else names
+    drawn = [models] if isinstance(models, Fitted) else list(models)
+    titles = [f"{n + 1}: {model.rank_text}" for n, model in enumerate(drawn)] if names is None else names
     if not drawn:
         raise ValueError("models: there are none to draw")
     if len(titles) != len(drawn):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -106,7 +107,8 @@ class EdgeBins:
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels of all the intervals, those without a row too."""
-        numbers, edges = as_numbers(column, self.column), np.array(self.edges)
+        numbers = as_numbers(column, self.column)
+        edges = np.array(self.edges, numbers.dtype)
         outside = (numbers < edges[0]) | (numbers > edges[-1])
         if outside.any():
             row, count = int(outside.argmax()), int(np.count_nonzero(outside))
@@ -149,7 +151,7 @@ def time(column: str, by: str, *, name: str | None = None) -> TimeBins:
     >>> X.labels[0].entries, X.labels[1].entries
     (('2013-01', '2013-03'), ('Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'))
     """
-    words = by.replace("-", " ")
+    words = str(by).replace("-", " ")
     if words not in TIMES:
         raise ValueError(f"by: expected one of {', '.join(TIMES)}, got {by!r}")
     return TimeBins(column, name or f"{column} by {words}", words)
@@ -229,16 +231,16 @@ def _local_times(column: Column, bins: TimeBins) -> Column:
 
 
 def _read_times(column: Column, name: str) -> Column:
-    """Return texts in ISO form as timestamps."""
-    kind = pyarrow().timestamp("us")
-    try:
-        return column.cast(kind)
-    except pyarrow().ArrowInvalid:
-        row = _first_that_fails(column, kind)
-        raise ValueError(
-            f"column {name!r}: {row_text(row)} holds {column[row].as_py()!r}, which is no time in ISO form "
-            f"such as 2013-01-05 07:10; write times so, or convert them: pandas.to_datetime(df[{name!r}])"
-        ) from None
+    """Return texts in ISO form as dates, else as timestamps, in a zone where they name one."""
+    pa = pyarrow()
+    for kind in (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        with suppress(pa.ArrowInvalid):
+            return column.cast(kind)
+    row = _first_that_fails(column, pa.timestamp("us"))
+    raise ValueError(
+        f"column {name!r}: {row_text(row)} holds {column[row].as_py()!r}, which is no time in ISO form "
+        f"such as 2013-01-05 07:10; write times so, or convert them: pandas.to_datetime(df[{name!r}])"
+    )
 
 
 def _first_that_fails(column: Column, kind: Any) -> int:

@@ -44,7 +44,7 @@ def columns_of(df: Table, names: Sequence[str], missing: Missing = "error") -> d
     wanted = list(dict.fromkeys(names))
     try:
         table = _as_arrow(df, wanted)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError) as error:
         raise ValueError(f"df: pyarrow cannot convert it: {'; '.join(map(str, error.args))}") from None
     except TypeError:
         raise TypeError(
@@ -130,8 +130,12 @@ def _as_arrow(df: Table, wanted: list[str]) -> Any:
     """Return an Arrow table; where it can be told, of these columns only: others may not convert."""
     pa = pyarrow()
     if isinstance(df, Mapping):
-        check_names(wanted, list(map(str, df)))
-        return pa.table({name: df[name] for name in wanted})
+        columns = {str(name): column for name, column in df.items()}
+        check_names(wanted, list(columns))
+        for name in wanted:
+            if not hasattr(columns[name], "__len__") or isinstance(columns[name], str):
+                raise ValueError(f"column {name!r}: expected an array or a list, got {columns[name]!r}")
+        return pa.table({name: columns[name] for name in wanted})
     if type(df).__module__.partition(".")[0] == "pandas" and hasattr(df, "columns"):
         names = list(map(str, df.columns))
         check_names(wanted, names)

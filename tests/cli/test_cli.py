@@ -406,6 +406,7 @@ class TestErrors:
             ["info", FLIGHTS, "--rank", "x"],
             ["info", FLIGHTS, "--index-base", "2"],
             ["check", FLIGHTS, "--limit", "-1"],
+            ["info", FLIGHTS, "--drop_missing"],
         ],
     )
     def test_wrong_usage_takes_one_line_and_status_2(self, arguments, capsys):

@@ -180,3 +180,40 @@ def test_a_saved_model_is_shown(run, flights_csv, tmp_path):
         2,
         True,
     )
+
+
+def test_names_may_leave_out_spaces_and_be_others(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(" user kind, n\nann,1\nbob,2\n")
+    out = run("convert", path, tmp_path / "b.csv", "--modes", "kind=user kind", "--value", "n")[1]
+    assert "wrote" in out
+    assert list(pd.read_csv(tmp_path / "b.csv").columns) == ["kind", "value"]
+
+
+def test_letters_that_no_font_has_take_one_line(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("who,n\n一二三,1\n四五六,2\n", encoding="utf-8")
+    arguments = ("cpd", path, "--modes", "who", "--value", "n", "--rank", 1)
+    status, _, err = run(*arguments, "--plot", tmp_path / "a.png")
+    assert (status, err.count("\n")) == (0, 1)
+    assert "shows boxes for letters that its font lacks" in err
+    assert run(*arguments, "--report", tmp_path / "a.html")[2] == ""
+
+
+def test_components_in_words(run, flights_csv, tmp_path):
+    out = run(
+        "cpd", flights_csv, *MODES, "--rank", 2, "--sweeps", 5, "--describe", "--output", tmp_path / "m.npz"
+    )[1]
+    model = gpualto.CPModel.load(tmp_path / "m.npz")
+    assert model.describe() in out
+    assert model.describe() in run("show", tmp_path / "m.npz", "--describe")[1]
+
+
+def test_ranks_of_incomplete_data(run, flights_csv):
+    status, out, _ = run(
+        "ranks", flights_csv, *MODES, "--method", "complete", "--ranks", 1, "--splits", 0, "--restarts", 1
+    )
+    assert status == 0
+    assert "held-out RMSE" in out
+    status, _, err = run("ranks", flights_csv, *MODES, "--held-out", 0.2)
+    assert (status, "--held-out: is not for --method als" in err) == (2, True)

@@ -60,6 +60,11 @@ def test_a_fit_goes_on_where_another_stopped():
     np.testing.assert_allclose(again.measures["objective"][-1], model.measures["objective"][-1], rtol=1e-8)
 
 
+def test_something_has_to_be_left_to_fit_to():
+    with pytest.raises(ValueError, match="^held_out: 0.999999999 of 3 entries leaves none"):
+        cp_complete(Tensor.from_coo([[0, 1, 2]], [1.0, 2.0, 3.0]), 1, held_out=0.999999999, random_state=0)
+
+
 @settings(max_examples=40)
 @given(small_tensors(), st.integers(1, 4), st.floats(1e-3, 10))
 def test_no_sweep_raises_the_objective(X, rank, l2):

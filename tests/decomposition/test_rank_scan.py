@@ -5,6 +5,7 @@ import pytest
 
 from gpualto import CPModel, Tensor, core_consistency, cp_apr, datasets, rank_scan
 from gpualto.decomposition.halves import halves_of
+from gpualto.plot import plot_rank_scan
 from tests.oracle import dense_model, random_factors, random_tensor
 
 SHAPE = (12, 13, 14)
@@ -123,3 +124,28 @@ def test_a_callback_is_told_of_each_rank_and_may_stop():
 def test_wrong_arguments_are_refused(ranks, options, message):
     with pytest.raises(ValueError, match=message):
         rank_scan(random_tensor(0, (5, 1, 4), 9), ranks, **options)
+
+
+def test_ranks_of_incomplete_data_are_told_apart_by_the_error_at_the_same_entries():
+    rng = np.random.default_rng(0)
+    full = np.einsum("ir,jr,kr->ijk", *(rng.random((n, 2)) for n in (12, 11, 10)))
+    known = (rng.random(full.shape) < 0.5).nonzero()
+    X = Tensor.from_coo(known, full[known], full.shape)
+    scan = rank_scan(X, [1, 2], method="complete", l2=1e-4, random_state=0, n_splits=0, progress=False)
+    assert scan.held_out_errors[1] < 0.2 * scan.held_out_errors[0]
+    head, *rows = str(scan).splitlines()
+    assert "held-out RMSE" in head
+    assert "core" not in head
+    assert [row.split()[-1] for row in rows] == ["-", "-"]
+    assert [axis.get_ylabel() for axis in plot_rank_scan(scan).axes] == [
+        "fit",
+        "held-out RMSE",
+        "split-half match",
+    ]
+
+
+def test_ranks_are_a_sequence():
+    with pytest.raises(TypeError, match="^ranks: expected a sequence of integers, got 3"):
+        rank_scan(datasets.flights(), 3)
+    with pytest.raises(ValueError, match="^n_splits: expected a number that is not negative, got -1"):
+        rank_scan(datasets.flights(), [3], n_splits=-1)

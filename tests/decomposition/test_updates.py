@@ -100,6 +100,7 @@ def test_constraints_hold_and_say_so_in_the_factors():
         ({"smooth_modes": {3: 1}}, "^smooth_modes: 3 is outside"),
         ({"nonnegative_modes": ["day"]}, "^nonnegative_modes: no mode is called 'day'; they are mode 0"),
         ({"smooth_modes": {1: 1}, "nonnegative_modes": [1]}, "nonnegative_modes, smooth_modes: mode 1"),
+        ({"smooth_modes": {0: 1, -3: 5}}, r"^smooth_modes: a mode is named twice in \[0, -3\]"),
         ({"fixed_modes": [0], "nonnegative_modes": [-3]}, "fixed_modes, nonnegative_modes: mode 0"),
     ],
 )

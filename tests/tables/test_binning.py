@@ -164,6 +164,25 @@ class TestNumber:
             one_mode(["x"], bins.number, 2)
 
 
+def test_texts_are_dates_or_times_with_or_without_a_zone():
+    zoned = Tensor.from_dataframe(
+        {"t": ["2013-01-01T23:30:00Z", "2013-01-01T23:30:00-02:00"]}, [bins.time("t", "day")]
+    )
+    assert zoned.labels[0].entries == ("2013-01-01", "2013-01-02")
+    with pytest.raises(ValueError, match="column 't': dates have no hour of day"):
+        Tensor.from_dataframe({"t": ["2013-01-01", "2013-02-01"]}, [bins.time("t", "hour of day")])
+
+
+def test_edges_are_those_of_the_numbers_type():
+    column = {"n": np.array([0.0, 0.1], np.float32)}
+    assert Tensor.from_dataframe(column, [bins.number("n", edges=[0, 0.1])]).todense().tolist() == [2]
+
+
+def test_what_is_no_span_of_time():
+    with pytest.raises(ValueError, match="by: expected one of year, .* got 5"):
+        bins.time("t", 5)
+
+
 @pytest.mark.parametrize("by", ["year", "quarter", "month", "week", "day", "hour"])
 def test_the_first_and_the_last_nanosecond_of_all(by):
     times = pd.Series([pd.Timestamp.min, pd.Timestamp("1969-12-31 23:59:59.5"), pd.Timestamp.max])

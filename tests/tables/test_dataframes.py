@@ -201,6 +201,18 @@ class TestValues:
 
 
 class TestErrors:
+    def test_names_that_are_no_text(self):
+        assert Tensor.from_dataframe({1: [1, 2]}, ["1"]).labels[0].entries == ("1", "2")
+
+    @pytest.mark.parametrize("column", [5, "text", None])
+    def test_what_is_no_column(self, column):
+        with pytest.raises(ValueError, match="column 'a': expected an array or a list, got"):
+            Tensor.from_dataframe({"a": column}, ["a"])
+
+    def test_integers_that_arrow_has_no_type_for(self):
+        with pytest.raises(ValueError, match="df: pyarrow cannot convert it"):
+            Tensor.from_dataframe(pd.DataFrame({"a": [2**70, 1]}, dtype=object), ["a"])
+
     @pytest.mark.parametrize("number", [decimal.Decimal("9007199254740993"), 2**53 + 1, -(2**53) - 1])
     def test_integers_without_an_exact_float(self, number):
         with pytest.raises(ValueError, match="column 'v': -?9007199254740993 in row 1 .* no exact float64"):
