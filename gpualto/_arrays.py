@@ -179,6 +179,14 @@ def as_mode(mode: int, ndim: int, argument: str = "mode") -> int:
     return number % ndim
 
 
+def as_modes(modes: Sequence[int], ndim: int, argument: str) -> list[int]:
+    """Return modes counted from the front, each at most once."""
+    numbers = [as_mode(mode, ndim, argument) for mode in modes]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"{argument}: a mode is named twice in {tuple(modes)}")
+    return numbers
+
+
 def as_coordinates(coords: Array | Sequence[Array]) -> Coordinates:
     """Return `coords`, an (ndim, nnz) array or a sequence of ndim arrays, as one integer array per mode."""
     rows = coords if isinstance(coords, (tuple, list)) or getattr(coords, "ndim", 0) == 2 else None

@@ -14,6 +14,19 @@ def argsort(index: LinearIndex) -> Array:
     return order
 
 
+def group(index: LinearIndex) -> tuple[Array, Array]:
+    """Return the stable permutation that sorts linear indices, and which of them then begins a run of equals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> group((np.array([7, 3, 7]),))
+    (array([1, 0, 2]), array([ True,  True, False]))
+    """
+    order = argsort(index)
+    return order, first_of_equals(tuple(word[order] for word in index))
+
+
 def first_of_equals(index: LinearIndex) -> Array:
     """Mark the sorted linear indices that differ from the one before."""
     xp = array_module(index[0])

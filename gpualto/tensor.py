@@ -14,7 +14,6 @@ from gpualto._arrays import (
     array_module,
     as_array,
     as_coordinates,
-    as_mode,
     as_values,
     blocks,
     kind_of,
@@ -28,7 +27,7 @@ from gpualto.format.indices import NARROW_BITS
 from gpualto.format.named import ALTO
 from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.indexing import as_key, contains, expand, size_of
-from gpualto.labels import AnyLabels, ModeLabels, as_labels
+from gpualto.labels import AnyLabels, ModeLabels, as_labels, mode_number
 from gpualto.methods import TensorMethods
 from gpualto.ordering import find, first_of_equals
 from gpualto.profiling import annotate
@@ -493,17 +492,18 @@ class Tensor(TensorMethods):
             )
         return replace(self, index=tuple(word[mask] for word in self.index), values=self.values[mask])
 
-    def permute(self, modes: Sequence[int]) -> Self:
+    def permute(self, modes: Sequence[int | str]) -> Self:
         """Return the tensor with its modes in another order: mode n of the result is mode ``modes[n]``.
 
         Examples
         --------
-        >>> Tensor.from_coo([[0], [5]], [1.0], shape=(2, 9)).permute((1, 0))[5, 0]
-        1.0
+        >>> X = Tensor.from_coo([[0], [5]], [1.0], shape=(2, 9), labels={"who": None, "day": None})
+        >>> X.permute((1, 0))[5, 0], X.permute(["day", "who"]).shape
+        (1.0, (9, 2))
         """
         if not isinstance(modes, (Sequence, np.ndarray)):
-            raise TypeError(f"modes: expected a sequence of integers, got {modes!r}")
-        order = [as_mode(mode, self.ndim) for mode in modes]
+            raise TypeError(f"modes: expected a sequence of modes, got {modes!r}")
+        order = [mode_number(mode, self.labels, "modes") for mode in modes]
         if sorted(order) != list(range(self.ndim)):
             raise ValueError(f"modes: {tuple(modes)} is not a permutation of the {self.ndim} modes")
         shape, labels = zip(*((self.shape[mode], self.labels[mode]) for mode in order), strict=True)

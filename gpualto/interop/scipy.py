@@ -20,7 +20,7 @@ from gpualto.interop.compressed import (
     is_canonical,
     matrix_kind,
 )
-from gpualto.ordering import argsort, first_of_equals
+from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor
 
 _MATRIX_MODES = 2
@@ -149,8 +149,8 @@ def unfold(X: Tensor, mode: int) -> Any:
         columns = np.zeros(X.nnz, np.int64)
     else:
         index = AltoEncoding([X.shape[n] for n in others]).linearize(coords[others])
-        order = argsort(index)
+        order, first = group(index)
         columns = np.empty(X.nnz, np.int64)
-        columns[order] = np.cumsum(first_of_equals(tuple(word[order] for word in index))) - 1
+        columns[order] = np.cumsum(first) - 1
     count = int(columns.max(initial=-1)) + 1
     return sparse.csr_array((X.values, (coords[mode], columns)), shape=(X.shape[mode], count))

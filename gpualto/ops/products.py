@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, blocks, kind_of
+from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, as_modes, blocks, kind_of
 from gpualto.encoding import AltoEncoding
 from gpualto.format.named import ALTO
 from gpualto.format.storage import StoredTensor
@@ -17,7 +17,7 @@ from gpualto.interop.compressed import matrix_kind
 from gpualto.interop.scipy import to_scipy
 from gpualto.ops.model_values import model_values
 from gpualto.ops.mttkrp import mttkrp
-from gpualto.ordering import argsort, first_of_equals
+from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
 
 _MATRIX_MODES, _BATCH_MODES = 2, 3
@@ -63,9 +63,7 @@ def ttv(X: AnyTensor, vectors: Array | Sequence[Array], modes: int | Sequence[in
     arrays = [vectors] if is_one else list(vectors)
     if len(arrays) != len(numbers):
         raise ValueError(f"modes: {len(numbers)} modes were given for {len(arrays)} vectors")
-    gone = [as_mode(mode, X.ndim) for mode in numbers]
-    if len(set(gone)) < len(gone):
-        raise ValueError(f"modes: a mode is named twice in {tuple(numbers)}")
+    gone = as_modes(numbers, X.ndim, "modes")
     coords, values = X.entries()
     for mode, vector in zip(gone, arrays, strict=True):
         values = values * _dense(X, vector, (X.shape[mode],), f"vectors: mode {mode}")[coords[mode]]
@@ -114,8 +112,8 @@ def ttm(X: AnyTensor, matrix: Array, mode: int) -> Tensor:
     others = [n for n in range(X.ndim) if n != mode]
     encoding = AltoEncoding([X.shape[n] for n in others] or [1])
     index = encoding.linearize([coords[n] for n in others] or [coords[mode] * 0])
-    order = argsort(index)
-    starts = first_of_equals(tuple(word[order] for word in index)).nonzero()[0]
+    order, first = group(index)
+    starts = first.nonzero()[0]
     count = rows.shape[1]
     fibers = xp.zeros((starts.size, count), np.result_type(values.dtype, rows.dtype))
     for columns in blocks(count, size=_COLUMNS) if starts.size else ():
@@ -169,8 +167,7 @@ def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
     _require_kind(X, b.values, "other")
     xp = array_module(a.values)
     index = tuple(xp.concatenate(words) for words in zip(a.index, b.index, strict=True))
-    order = argsort(index)
-    first = first_of_equals(tuple(word[order] for word in index))
+    order, first = group(index)
     values = xp.concatenate([a.values.astype(np.float64), b.values.astype(np.float64)])[order]
     second = (~first).nonzero()[0]
     return float((values[second] * values[second - 1]).sum())

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_mode, blocks
+from gpualto._arrays import Array, array_module, as_modes, blocks
 from gpualto.encoding import AltoEncoding
-from gpualto.ordering import argsort, first_of_equals
+from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
 
 How = Literal["sum", "max", "min"]
@@ -88,9 +88,9 @@ def collapse(X: AnyTensor, axis: int | Sequence[int] | None = None, how: How = "
     encoding = AltoEncoding(shape)
     by_value = values.argsort()
     index = encoding.linearize([row[by_value] for row in kept])
-    order = argsort(index)  # stable: the values of equal indices increase
+    order, first = group(index)  # stable: the values of equal indices increase
     index, values = tuple(word[order] for word in index), values[by_value][order]
-    starts = first_of_equals(index).nonzero()[0]
+    starts = first.nonzero()[0]
     ends = _ends(starts, values.size)
     chosen = values[ends] if how == "max" else _smallest(values[starts], values[ends])
     return Tensor(encoding, tuple(word[starts] for word in index), chosen, tuple(labels))
@@ -112,10 +112,7 @@ def _smallest(first: Array, last: Array) -> Array:
 def _axes(axis: int | Sequence[int] | None, ndim: int) -> list[int]:
     if axis is None:
         return list(range(ndim))
-    modes = [as_mode(mode, ndim) for mode in (axis if isinstance(axis, Sequence) else [axis])]
-    if len(set(modes)) < len(modes):
-        raise ValueError(f"axis: a mode is named twice in {axis}")
-    return modes
+    return as_modes(axis if isinstance(axis, Sequence) else [axis], ndim, "axis")
 
 
 def _combine(values: Array, how: How) -> float:

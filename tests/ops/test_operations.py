@@ -228,7 +228,7 @@ class TestProducts:
         ),
         (lambda X, other: X @ scipy.sparse.csr_array(other), "expected a dense array, got a sparse one"),
         (lambda X, other: X @ X, "expected a dense array, got a sparse one, StoredTensor"),
-        (lambda X, other: X.ttv(np.ones(7), "1"), "mode: expected an integer"),
+        (lambda X, other: X.ttv(np.ones(7), "1"), "modes: expected an integer"),
     ],
 )
 def test_operands_that_are_none(call, problem):
