@@ -86,24 +86,31 @@ def backend_for(X: AnyTensor) -> Backend:
     Raises
     ------
     ValueError
-        If the environment variable GPUALTO_BACKEND names no backend.
+        If the environment variable GPUALTO_BACKEND names no backend, or the tensor is not on the current
+        device.
     """
     if array_module(X.values) is np:
         return _host_backend(os.environ.get(CHOICE, ""))
-    return _device_backend()
+    return _device_backend(X.values)
 
 
 def backend_for_construction(values: Array) -> Backend:
     """Return the backend that sorts nonzeros; NumPy sorts a few on the host before Numba would be ready."""
     if array_module(values) is not np:
-        return _device_backend()
+        return _device_backend(values)
     few = _VERY_FEW if "numba" in sys.modules else _FEW
     if values.size < few and CHOICE not in os.environ:
         return _host_backend("reference")
     return _host_backend(os.environ.get(CHOICE, ""))
 
 
-def _device_backend() -> Backend:
+def _device_backend(values: Array) -> Backend:
+    current, there = array_module(values).cuda.Device().id, values.device.id
+    if there != current:  # kernels run on the current device, and would be given the addresses of another
+        raise ValueError(
+            f"X: is on cuda:{there} and the current device is cuda:{current}; work in a block of "
+            f"`with cupy.cuda.Device({there}):`"
+        )
     from gpualto.backends import cuda
 
     return cuda

@@ -140,7 +140,16 @@ def _opened(path: StrPath, kind: str) -> Iterator[Any]:
             yield arrays
     except (FileNotFoundError, IsADirectoryError, PermissionError, DataFileError):
         raise
-    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise DataFileError(f"{path}: damaged, or not an archive of gpualto ({error})") from error
 
 

@@ -56,6 +56,19 @@ class TestConstruction:
         assert X.dtype == np.float64
         assert (to_host(X)[1, 3], to_host(X)[0, 2]) == (7.0, 8.0)
 
+    def test_a_tensor_of_another_device_than_the_current_one(self, standin_cupy, monkeypatch):
+        X = random_tensor(0, (4, 5), 8).to_device("cuda")
+        monkeypatch.setattr(standin.ndarray, "device", SimpleNamespace(id=1))
+        calls = [
+            lambda: X.mttkrp([standin_cupy.ones((n, 2)) for n in X.shape], 0),
+            lambda: gpualto.Tensor.from_coo(X.coords, X.values, X.shape),
+        ]
+        for call in calls:
+            with pytest.raises(
+                ValueError, match=r"^X: is on cuda:1 and the current device is cuda:0; work in"
+            ):
+                call()
+
     def test_an_empty_tensor(self, cupy):
         X = gpualto.Tensor.from_coo(cupy.zeros((3, 0), np.int64), cupy.zeros(0), (2, 3, 4))
         out = X.mttkrp([cupy.ones((n, 2)) for n in X.shape], 0)
@@ -272,6 +285,19 @@ class TestPlan:
             graph.launch(stream)
             stream.synchronize()
             np.testing.assert_allclose(out.get(), scale * X.mttkrp(factors, 1), rtol=1e-9)
+
+    def test_a_tensor_of_another_device_than_the_current_one(self, standin_cupy, monkeypatch):
+        X = random_tensor(0, (4, 5), 8).to_device("cuda")
+        monkeypatch.setattr(standin.ndarray, "device", SimpleNamespace(id=1))
+        calls = [
+            lambda: X.mttkrp([standin_cupy.ones((n, 2)) for n in X.shape], 0),
+            lambda: gpualto.Tensor.from_coo(X.coords, X.values, X.shape),
+        ]
+        for call in calls:
+            with pytest.raises(
+                ValueError, match=r"^X: is on cuda:1 and the current device is cuda:0; work in"
+            ):
+                call()
 
     def test_an_empty_tensor(self, cupy):
         X = gpualto.Tensor.from_coo(cupy.zeros((2, 0), np.int64), cupy.zeros(0), (2, 3))
