@@ -11,7 +11,7 @@ import numpy as np
 from gpualto._arrays import Array, array_module, empty
 from gpualto.backends import backend_for
 from gpualto.decomposition.initial import Init, RandomState
-from gpualto.decomposition.linear_algebra import column_products, gram, hadamard, normalize_columns
+from gpualto.decomposition.linear_algebra import column_products, fit_of, gram, hadamard, normalize_columns
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.running import Callback, Schedule, Sweep, best_run, by_sweeps, check_not_negative
 from gpualto.decomposition.updates import Update, hals, least_squares, roughness, smooth
@@ -216,11 +216,3 @@ def sweeps(
             fit = fit_of(norm, *xp.stack([model_norm_squared, inner]).tolist())
         model = CPModel(weights / given_norms, tuple(given.get(n, unit) for n, unit in enumerate(factors)))
         yield Sweep(model, fit, violation=None if free else -math.inf)
-
-
-def fit_of(norm: float, model_norm_squared: float, inner: float) -> float:
-    """Return one minus the relative residual; a residual that rounding makes negative counts as zero."""
-    residual_squared = max(norm**2 + model_norm_squared - 2 * inner, 0.0)
-    if norm == 0:
-        return 1.0 if residual_squared == 0 else -math.inf
-    return 1.0 - math.sqrt(residual_squared) / norm

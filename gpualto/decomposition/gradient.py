@@ -8,9 +8,8 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module
 from gpualto._optional import require
-from gpualto.decomposition.als import fit_of
 from gpualto.decomposition.initial import Init, RandomState
-from gpualto.decomposition.linear_algebra import column_products, gram, hadamard
+from gpualto.decomposition.linear_algebra import column_products, fit_of, gram, hadamard
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.nonnegative import nonnegative_start
 from gpualto.decomposition.running import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
@@ -90,3 +91,11 @@ def normalize_columns(factor: Array) -> tuple[Array, Array]:
     roots = np.sqrt(squares)
     divisors = np.where(roots > 0, roots, 1.0).astype(factor.dtype)
     return factor / largest.astype(factor.dtype) / divisors, largest * roots
+
+
+def fit_of(norm: float, model_norm_squared: float, inner: float) -> float:
+    """Return one minus the relative residual; a residual that rounding makes negative counts as zero."""
+    residual_squared = max(norm**2 + model_norm_squared - 2 * inner, 0.0)
+    if norm == 0:
+        return 1.0 if residual_squared == 0 else -math.inf
+    return 1.0 - math.sqrt(residual_squared) / norm

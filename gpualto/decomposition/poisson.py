@@ -9,9 +9,8 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module, empty
 from gpualto.backends import backend_for
-from gpualto.decomposition.als import fit_of
 from gpualto.decomposition.initial import Init, RandomState
-from gpualto.decomposition.linear_algebra import gram, hadamard
+from gpualto.decomposition.linear_algebra import fit_of, gram, hadamard
 from gpualto.decomposition.model import CPModel
 from gpualto.decomposition.nonnegative import nonnegative_start
 from gpualto.decomposition.running import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualto._arrays import Array, array_module, as_array, as_floats
 from gpualto.decomposition.initial import RandomState, as_generator, leading_eigenvectors, random_factor
-from gpualto.decomposition.linear_algebra import calm_blas
+from gpualto.decomposition.linear_algebra import calm_blas, fit_of
 from gpualto.decomposition.running import (
     Schedule,
     Sweep,
@@ -247,7 +247,6 @@ def _core(X: Tensor, factors: Sequence[Array], product: Array) -> tuple[Array, f
     """Return the core and the fit, from the tensor times all factors but the last."""
     *others, last = (factor.shape[1] for factor in factors)
     core = (factors[-1].T.astype(np.float64) @ product).reshape((last, *others))
-    norm = X.norm()
     explained = float(np.square(core).sum())
-    fit = 1.0 - math.sqrt(max(norm**2 - explained, 0.0)) / norm if norm else 1.0
+    fit = fit_of(X.norm(), explained, explained)
     return np.moveaxis(core, 0, -1).astype(X.dtype, order="C"), fit
