@@ -36,6 +36,7 @@ def plot_fit(models: Fitted | Sequence[Fitted], names: Sequence[str] | None = No
 
     Examples
     --------
+    >>> from gpualto import CPModel
     >>> model = CPModel([1.0], [[[1.0]], [[1.0]]], fit=0.8, fits=(0.5, 0.8))
     >>> plot_fit(model).axes[0].lines[0].get_ydata().tolist()
     [0.5, 0.8]

@@ -45,8 +45,8 @@ class Cuda:
         return f"{number}ull"
 
     def assign(self, name: str, code: str) -> str:
-        """Return a declaration."""
-        return f"const U {name} = {code};"
+        """Return a declaration, of what may not be needed: the block of a mode that is shorter than one."""
+        return f"[[maybe_unused]] const U {name} = {code};"
 
     def skip_if(self, condition: str) -> list[str]:
         """Return that there is no entry."""
