@@ -42,6 +42,7 @@ SOURCES = (
     "mttkrp_deterministic.cu",
     "model_values.cu",
     "dense.cu",
+    "runs.cu",
 )
 # CuPy adds the first two to the options that it is given.
 OPTIONS = ("-ftz=true", "--device-as-default-execution-space", "-std=c++17", "--ptxas-options=-v")
@@ -104,7 +105,7 @@ def instances(modes: int, ranks: Iterable[int]) -> list[str]:
     ]
     ranks = list(ranks)
     for T in ("float", "double"):
-        found.append(f"invert_gram<{T}, 256>")
+        found += [f"invert_gram<{T}, 256>", f"sum_runs<{T}, 256>"]
         for rank in ranks:
             found += [
                 f"mttkrp_atomic<Layout, 0, {T}, {T}, {rank}, 128>",

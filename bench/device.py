@@ -273,9 +273,7 @@ def time_sweep(X: gpualto.Tensor) -> float:
 
 
 def gather_and_scatter(cupy: ModuleType, X: gpualto.Tensor, factors: list[Array], mode: int) -> Run:
-    """Gather factor rows, multiply, and add by ``cupyx.scatter_add``: a row of memory for each nonzero."""
-    from cupyx import scatter_add
-
+    """Gather factor rows, multiply, and add by ``cupy.add.at``: a row of memory for each nonzero."""
     rank = factors[0].shape[1]
     if 3 * X.nnz * rank * X.dtype.itemsize > PEER_BYTES:
         raise UnavailableError("its rows take too much memory")
@@ -287,7 +285,7 @@ def gather_and_scatter(cupy: ModuleType, X: gpualto.Tensor, factors: list[Array]
             if n != mode:
                 rows *= factor[coords[n]]
         out = cupy.zeros((X.shape[mode], rank), X.dtype)
-        scatter_add(out, coords[mode], rows)
+        cupy.add.at(out, coords[mode], rows)
         return out
 
     return run
@@ -316,7 +314,7 @@ def unfold_and_multiply(cupy: ModuleType, X: gpualto.Tensor, factors: list[Array
     return run
 
 
-PEERS = {"gather, scatter_add": gather_and_scatter, "cuSPARSE of the unfolding": unfold_and_multiply}
+PEERS = {"gather, add.at": gather_and_scatter, "cuSPARSE of the unfolding": unfold_and_multiply}
 
 
 # Reports ----------------------------------------------------------------------------------------------------

@@ -49,6 +49,11 @@ def is_aligned(array: Array, nbytes: int = _LINE_BYTES) -> bool:
     return int(address) % nbytes == 0
 
 
+def largest_size(array: Array) -> float:
+    """Return the largest absolute value, zero where there is none."""
+    return float(abs(array).max()) if array.size else 0.0
+
+
 def array_module(array: Array) -> ModuleType:
     """Return the module whose functions work on `array`: NumPy, or CuPy for its arrays."""
     if type(array).__module__.partition(".")[0] == "cupy":

@@ -55,7 +55,7 @@ def find(index: LinearIndex, key: LinearIndex) -> int | None:
     """
     low, high = 0, index[0].size
     for word, value in zip(reversed(index), reversed(key), strict=True):
-        part = word[low:high]
-        left, right = part.searchsorted(value, "left"), part.searchsorted(value, "right")
+        part, wanted = word[low:high], array_module(word).asarray(value)
+        left, right = part.searchsorted(wanted, "left"), part.searchsorted(wanted, "right")
         low, high = low + int(left[0]), low + int(right[0])
     return low if low < high else None

@@ -623,7 +623,7 @@ def _merge_duplicates(
             'duplicates="sum" would add them'
         )
     starts = first.nonzero()[0]
-    sums = array_module(values).add.reduceat(values, starts, dtype=np.float64).astype(values.dtype)
+    sums = backend_for_construction(values).sum_runs(values, starts)
     return tuple(word[starts] for word in index), sums
 
 

@@ -1,4 +1,4 @@
-"""Comparisons for tests, as in `numpy.testing`."""
+"""Comparisons for tests, as in `numpy.testing`, on any device."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gpualto.tensor import Tensor
 
 def assert_tensors_equal(actual: Tensor, desired: Tensor) -> None:
     """Raise `AssertionError` unless shapes, types, stored coordinates and values are exactly equal."""
+    actual, desired = actual.to_device("cpu"), desired.to_device("cpu")
     _assert_same_pattern(actual, desired)
     assert actual.dtype == desired.dtype, f"types differ: {actual.dtype} and {desired.dtype}"
     np.testing.assert_array_equal(actual.values, desired.values)
@@ -22,6 +23,7 @@ def assert_tensors_close(actual: Tensor, desired: Tensor, rtol: float = 1e-7, at
     >>> X = Tensor.from_coo([[0, 2]], [1.0, 2.0])
     >>> assert_tensors_close(X.astype("float32"), X)
     """
+    actual, desired = actual.to_device("cpu"), desired.to_device("cpu")
     _assert_same_pattern(actual, desired)
     np.testing.assert_allclose(actual.values, desired.values, rtol=rtol, atol=atol)
 

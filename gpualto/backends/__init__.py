@@ -64,6 +64,9 @@ class Backend(Protocol):
     def argsort(self, index: LinearIndex) -> Array:
         """Return the stable permutation that sorts linear indices."""
 
+    def sum_runs(self, numbers: Array, starts: Array) -> Array:
+        """Return the sums of runs of rows, each from a start to the next, accumulated in float64."""
+
     def delinearize(self, encoding: AltoEncoding, index: LinearIndex) -> Array:
         """Return the (ndim, nnz) int64 coordinates of linear indices."""
 

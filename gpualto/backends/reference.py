@@ -29,6 +29,7 @@ __all__ = [
     "solve_normal_equations",
     "sort_entries",
     "source",
+    "sum_runs",
 ]
 
 _SCRATCH_BYTES = 4 * 2**20
@@ -104,6 +105,19 @@ def sort_entries(encoding: AltoEncoding, coords: Coordinates, values: Array) -> 
 def delinearize(encoding: AltoEncoding, index: LinearIndex) -> Array:
     """Return the coordinates of linear indices."""
     return encoding.delinearize(index)
+
+
+def sum_runs(numbers: Array, starts: Array) -> Array:
+    """Return the sums of runs of rows, each from a start to the next, accumulated in float64.
+
+    Examples
+    --------
+    >>> sum_runs(np.array([1.0, 2.0, 4.0]), np.array([0, 2]))
+    array([3., 4.])
+    """
+    if starts.size == 0:
+        return numbers[:0].copy()
+    return np.add.reduceat(numbers, starts, axis=0, dtype=np.float64).astype(numbers.dtype, copy=False)
 
 
 def add_rows(result: Array, targets: Array, rows: Array) -> None:

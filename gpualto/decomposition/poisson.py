@@ -138,7 +138,7 @@ def _sweeps(
             for inner in range(inner_iter_max):
                 with annotate("ratio"):
                     ratio = _ratio(X, factors, mode, scaled, deterministic)
-                violation = abs(np.minimum(scaled, 1 - ratio)).max(initial=0)
+                violation = abs(np.minimum(scaled, 1 - ratio)).max()
                 if inner == 0:
                     violations.append(violation)
                 if float(violation) < tol:

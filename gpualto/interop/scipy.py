@@ -24,6 +24,7 @@ from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor
 
 _MATRIX_MODES = 2
+_INT32 = 2**31
 
 # To SciPy ---------------------------------------------------------------------------------------------------
 
@@ -37,7 +38,7 @@ def to_scipy(X: AnyTensor) -> Any:
     Raises
     ------
     ValueError
-        If the tensor has no modes.
+        If the tensor has no modes, or is on a device and no matrix.
     """
     if isinstance(X, StoredTensor):
         maker = _MAKERS.get(matrix_kind(X.format) or "")
@@ -46,6 +47,8 @@ def to_scipy(X: AnyTensor) -> Any:
             return made
     if X.ndim == 0:
         raise ValueError("X: has no modes, and SciPy's arrays have at least one")
+    if X.ndim != _MATRIX_MODES and array_module(X.values) is not np:
+        raise ValueError(f"X: has {X.ndim} modes, and cupyx has matrices only; move it to the CPU first")
     coords, values = X.entries()
     return _constructor(X, "coo")((values.copy(), tuple(coords)), shape=X.shape)
 
@@ -68,6 +71,8 @@ def _to_blocks(X: StoredTensor) -> Any:
     assert block is not None
     if any(length % edge for length, edge in zip(X.shape, block, strict=True)):
         return None  # SciPy has no padding
+    if array_module(X.values) is not np:
+        return None  # cupyx has no BSR
     arrays = X.levels[1]
     data = X.values.reshape(-1, *block)
     return _constructor(X, "bsr")((data, _index(arrays.crd), arrays.pos), shape=X.shape)
@@ -75,7 +80,9 @@ def _to_blocks(X: StoredTensor) -> Any:
 
 def _to_diagonals(X: StoredTensor) -> Any:
     data = X.values.reshape(X.crd(0).size, X.shape[1])
-    return _constructor(X, "dia")((data, _index(X.crd(0))), shape=X.shape)
+    # Some versions of CuPy take offsets of 32 bits only.
+    offsets = X.crd(0).astype(np.int32) if max(X.shape) < _INT32 else _index(X.crd(0))
+    return _constructor(X, "dia")((data, offsets), shape=X.shape)
 
 
 def _index(crd: Array) -> Array:

@@ -14,7 +14,7 @@ _ON_ENTRIES = "on coordinates and values of all entries at once, by array operat
 
 DISPATCH = {
     "mttkrp": "by the backend",
-    "matmul": "CSR, CSC, BSR, DIA and COO by SciPy or cuSPARSE; others as the MTTKRP of mode 0",
+    "matmul": "CSR, CSC, BSR, DIA and COO by SciPy, all but BSR by cuSPARSE; others as the MTTKRP of mode 0",
     "innerprod": f"with a CP model by the MTTKRP of mode 0, else {_ON_ENTRIES}",
     "ttv": _ON_ENTRIES,
     "ttm": f"{_ON_ENTRIES}, fibers sorted and summed",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpualto._arrays import Array, array_module, as_array, as_floats, as_mode, as_modes, blocks, kind_of
+from gpualto.backends import backend_for_construction
 from gpualto.encoding import AltoEncoding
 from gpualto.format.named import ALTO
 from gpualto.format.storage import StoredTensor
@@ -116,9 +117,10 @@ def ttm(X: AnyTensor, matrix: Array, mode: int) -> Tensor:
     starts = first.nonzero()[0]
     count = rows.shape[1]
     fibers = xp.zeros((starts.size, count), np.result_type(values.dtype, rows.dtype))
-    for columns in blocks(count, size=_COLUMNS) if starts.size else ():
+    backend = backend_for_construction(values)
+    for columns in blocks(count, size=_COLUMNS):
         products = values[order, np.newaxis] * rows[coords[mode, order], columns]
-        fibers[:, columns] = xp.add.reduceat(products, starts)
+        fibers[:, columns] = backend.sum_runs(products, starts)
     heads = coords[:, order[starts]].repeat(count, axis=1)
     heads[mode] = xp.tile(xp.arange(count), starts.size)
     shape = [*X.shape[:mode], count, *X.shape[mode + 1 :]]
@@ -176,7 +178,7 @@ def _innerprod_sparse(X: AnyTensor, other: AnyTensor) -> float:
 def matmul(X: AnyTensor, other: Array) -> Array:
     """Multiply a sparse matrix, or a batch of them, with a dense matrix or vector: ``X @ other``.
 
-    Matrices in CSR, CSC, BSR, DIA and COO format are multiplied by SciPy, or cuSPARSE on a device. In all
+    Matrices in CSR, CSC, BSR, DIA and COO format are multiplied by SciPy, all but BSR by cuSPARSE. In all
     others a matrix times a matrix is the MTTKRP of two modes, by the same kernels. SciPy sums in the type of
     the result, and multiplies the padding of BSR and DIA too: NaN comes of what is not finite in `other`.
 
@@ -214,7 +216,7 @@ def matmul(X: AnyTensor, other: Array) -> Array:
         raise ValueError("other: a number; multiply with it by *")
     if dense.ndim == 1:
         return matmul(X, _dense(X, dense, (length,), "other")[:, np.newaxis])[..., 0]
-    if isinstance(X, StoredTensor) and matrix_kind(X.format) and find_spec("scipy") is not None:
+    if isinstance(X, StoredTensor) and _has_matrix_product(X):
         return to_scipy(X) @ _dense(X, dense, (length, None), "other")
     if X.ndim == _MATRIX_MODES:
         return mttkrp(X, [None, _dense(X, dense, (length, None), "other")], 0)
@@ -224,6 +226,14 @@ def matmul(X: AnyTensor, other: Array) -> Array:
         dense = xp.broadcast_to(_dense(X, dense, shape[1:], "other"), shape)
     rows = _dense(X, dense, shape, "other").reshape(-1, shape[2])
     return mttkrp(_side_by_side(X), [None, rows], 0).reshape(*X.shape[:2], shape[2])
+
+
+def _has_matrix_product(X: StoredTensor) -> bool:
+    """Tell whether SciPy, or cuSPARSE, multiplies matrices of a format."""
+    kind = matrix_kind(X.format)
+    if array_module(X.values) is np:
+        return kind is not None and find_spec("scipy") is not None
+    return kind in ("csr", "csc", "coo", "dia")
 
 
 def _side_by_side(X: AnyTensor) -> Tensor:

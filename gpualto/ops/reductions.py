@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gpualto._arrays import Array, array_module, as_modes, blocks
+from gpualto._arrays import Array, array_module, as_modes, blocks, largest_size
 from gpualto.encoding import AltoEncoding
 from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor, require_any_tensor
@@ -30,7 +30,7 @@ def norm(values: Array) -> float:
         square = _sum_of_squares(values, 1.0)
     if _SMALLEST_SQUARE < square < _LARGEST_SQUARE:
         return math.sqrt(square)
-    largest = float(abs(values).max(initial=0))
+    largest = largest_size(values)
     if largest == 0 or not math.isfinite(largest):
         return largest
     return largest * math.sqrt(_sum_of_squares(values, largest))

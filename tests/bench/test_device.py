@@ -2,38 +2,18 @@
 
 import json
 import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from bench import device, device_limits
 from tests.backends.cuda import standin
 from tests.oracle import random_factors, random_tensor
 
 
-def scatter_add(out, rows, values):
-    np.add.at(out._host, rows._host, values._host)
-
-
-def csr_matrix(entries, shape):
-    values, (rows, columns) = entries
-    matrix = scipy.sparse.csr_matrix((values._host, (rows._host, columns._host)), shape)
-
-    class Product:
-        def __matmul__(self, other):
-            return standin.wrap(matrix @ other._host)
-
-    return Product()
-
-
 @pytest.fixture
 def small_device(monkeypatch):
-    modules = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse")}
-    modules["cupyx"].scatter_add = scatter_add
-    modules["cupyx.scipy.sparse"].csr_matrix = csr_matrix
-    modules["cupy"] = standin.make_module()
+    modules = {"cupy": standin.make_module(), **standin.make_cupyx()}
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(device, "RANKS", (2,))

@@ -57,7 +57,9 @@ def test_flights_at_rank_8():
 def test_the_fit_is_that_of_the_dense_residual_and_never_falls(X, rank, seed):
     model = cp_als(X, rank, random_state=seed, n_iter_max=8, tol=0)
     assert all(np.isfinite(factor).all() for factor in model.factors)
-    assert (np.diff(model.fits) >= -1e-6).all()
+    # Rounding of what large weights leave of each other.
+    rounding = 1e-6 + 1e-6 * float(model.weights.max(initial=0)) / (X.norm() or 1.0)
+    assert (np.diff(model.fits) >= -rounding).all()
     if X.norm() > 0:
         np.testing.assert_allclose(model.fit, exact_fit(X, model), atol=1e-6)
     else:

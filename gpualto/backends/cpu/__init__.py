@@ -17,6 +17,7 @@ from gpualto.backends.cpu.plan import plan_mode
 from gpualto.backends.cpu.rows import PANEL_BYTES, as_rows, row_bytes
 from gpualto.backends.dense import solve_normal_equations
 from gpualto.backends.ratios import two_passes
+from gpualto.backends.reference import sum_runs
 from gpualto.format.storage import StoredTensor
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "solve_normal_equations",
     "sort_entries",
     "source",
+    "sum_runs",
 ]
 
 

@@ -13,6 +13,7 @@ from gpualto.backends.cuda.construction import delinearize, sort_entries
 from gpualto.backends.cuda.dense import solve_normal_equations
 from gpualto.backends.cuda.launching import address, blocks_for, c_name, kernel, pointers, words_parameter
 from gpualto.backends.cuda.plan import ModePlan, plan_mode, prepare
+from gpualto.backends.cuda.runs import sum_runs
 from gpualto.backends.ratios import two_passes
 from gpualto.format.storage import StoredTensor
 from gpualto.kernels import layout_source, translation_unit
@@ -33,6 +34,7 @@ __all__ = [
     "solve_normal_equations",
     "sort_entries",
     "source",
+    "sum_runs",
 ]
 
 _THREADS = 128

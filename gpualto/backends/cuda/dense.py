@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpualto._arrays import Array, array_module
-from gpualto.backends.cuda.launching import address, c_name, kernel
-from gpualto.encoding import AltoEncoding
+from gpualto.backends.cuda.launching import NO_LAYOUT, address, c_name, kernel
 
 _THREADS = 256
-
-_NO_LAYOUT = AltoEncoding((1,))
-"""The kernel has nothing to do with an index."""
 
 
 def solve_normal_equations(gram_product: Array, right: Array) -> Array:
@@ -24,7 +20,7 @@ def solve_normal_equations(gram_product: Array, right: Array) -> Array:
     gram = cupy.ascontiguousarray(gram_product, np.float64)
     work = cupy.empty(2 * rank * rank + 4 * rank, np.float64)
     inverse = cupy.empty((rank, rank), right.dtype)
-    invert = kernel(cupy, _NO_LAYOUT, "dense.cu", f"invert_gram<{c_name(right.dtype)}, {_THREADS}>")
+    invert = kernel(cupy, NO_LAYOUT, "dense.cu", f"invert_gram<{c_name(right.dtype)}, {_THREADS}>")
     parameters = (address(gram), np.int32(rank), address(work), address(inverse))
     invert((1,), (_THREADS,), parameters)
     return right @ inverse

@@ -23,7 +23,8 @@ using U = unsigned long long;
 using I = long long;
 
 // The parent whose places include this one: the last with pos[parent] <= place.
-__device__ inline U parent_of(const long long* pos, U count, U place) {
+template <class Integer>
+__device__ inline U parent_of(const Integer* pos, U count, U place) {
   U low = 0, high = count;
   while (high - low > 1) {
     const U middle = low + (high - low) / 2;

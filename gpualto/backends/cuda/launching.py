@@ -21,6 +21,9 @@ _C_NAMES = {
     "u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long",
 }  # fmt: skip
 
+NO_LAYOUT = AltoEncoding((1,))
+"""For kernels that have nothing to do with an index."""
+
 _modules: dict[Any, Any] = {}
 
 

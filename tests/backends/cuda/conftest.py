@@ -1,5 +1,4 @@
 import sys
-from types import ModuleType
 
 import pytest
 
@@ -10,9 +9,7 @@ from tests.backends.cuda import standin
 def standin_cupy(monkeypatch):
     """The stand-in, as the module that ``import cupy`` gives."""
     module = standin.make_module()
-    fft = standin.make_fft()
-    parents = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy")}
-    for name, item in {"cupy": module, **parents, "cupyx.scipy.fft": fft}.items():
+    for name, item in {"cupy": module, **standin.make_cupyx()}.items():
         monkeypatch.setitem(sys.modules, name, item)
     standin.counts.clear()
     return module

@@ -1,7 +1,8 @@
 """A stand-in for CuPy on a machine without a GPU: NumPy underneath, strict on top, kernels by the host build.
 
 Its arrays do not turn into NumPy arrays by themselves and do not mix with them, as CuPy's do not. It offers only
-functions and methods that CuPy has, and counts what would wait for a device or take memory from its pool.
+functions, methods and keywords that CuPy has, by its source, and counts what would wait for a device or take memory
+from its pool.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.sparse
 
 from tests.gpuhost.build import compile_kernels
 
@@ -23,10 +25,45 @@ FUNCTIONS = """
     isfinite isnan matmul maximum minimum multiply ones ones_like outer sign sqrt square repeat stack subtract sum tile where zeros
     zeros_like
 """.split()  # noqa: SIM905
-METHODS = """
-    all any argmax argsort astype copy cumsum diagonal dot max min nonzero ravel repeat reshape searchsorted sum
-    trace transpose view
-""".split()  # noqa: SIM905
+METHODS = {
+    "all": "axis out keepdims",
+    "any": "axis out keepdims",
+    "argmax": "axis dtype out keepdims",
+    "argsort": "axis kind",
+    "astype": "order copy",
+    "copy": "order",
+    "cumsum": "axis dtype out",
+    "diagonal": "offset axis1 axis2",
+    "dot": "out",
+    "max": "axis out keepdims",
+    "min": "axis out keepdims",
+    "nonzero": "",
+    "ravel": "order",
+    "repeat": "axis",
+    "reshape": "order",
+    "searchsorted": "side sorter",
+    "sum": "axis dtype out keepdims",
+    "trace": "offset axis1 axis2 dtype out",
+    "transpose": "",
+    "view": "dtype",
+}
+"""By name, the keywords that they take."""
+
+KEYWORDS = {
+    **METHODS,
+    "abs": "out dtype",
+    "einsum": "dtype optimize",
+    "eigh": "UPLO",
+    "may_share_memory": "",
+    "pinv": "rcond",
+    "qr": "mode",
+    "solve": "",
+    "svd": "full_matrices compute_uv",
+}
+"""Of functions too; those that are not here take NumPy's."""
+
+REDUCED = ("add", "multiply")
+"""Ufuncs that reduce and accumulate."""
 PROTOCOL = {
     *FUNCTIONS,
     "may_share_memory",
@@ -40,6 +77,7 @@ PROTOCOL = {
     "dot",
     "hstack",
     "moveaxis",
+    "result_type",
     "tensordot",
 }
 
@@ -64,7 +102,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     nbytes = property(lambda self: self._host.nbytes)
     itemsize = property(lambda self: self._host.itemsize)
     strides = property(lambda self: self._host.strides)
-    flags = property(lambda self: self._host.flags)
+    flags = property(lambda self: _flags(self._host.flags))
     data = property(lambda self: SimpleNamespace(ptr=self._host.ctypes.data))
     __cuda_array_interface__ = property(lambda self: self._host.__array_interface__)
     device = property(lambda self: Device(0))
@@ -101,19 +139,16 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     def __bool__(self) -> bool:
         return bool(self.get())
 
-    def __index__(self) -> int:
-        return self.get().__index__()
-
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
 
     # What computes with it ------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        return wrap(self._host[unwrap(key)])
+        return wrap(self._host[_as_key(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._host[unwrap(key)] = unwrap(value)
+        self._host[_as_key(key)] = unwrap(value)
 
     def fill(self, value: Any) -> None:
         submit(lambda: self._host.fill(unwrap(value)))
@@ -121,9 +156,15 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
             raise AttributeError(f"the stand-in for CuPy has no method {name}")
-        return lambda *args, **kwargs: wrap(getattr(self._host, name)(*map(unwrap, args), **unwrap(kwargs)))
+        if name in ("max", "min") and self.size == 0:
+            raise ValueError("zero-size array to reduction operation")
+        return _function(getattr(self._host, name))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any) -> Any:
+        if method != "__call__" and (method == "reduceat" or ufunc.__name__ not in REDUCED):
+            raise NotImplementedError(
+                f"{ufunc.__name__}.{method} is none of CuPy's, or computes something else"
+            )
         kwargs = unwrap(kwargs)
         if out:
             kwargs["out"] = tuple(item._host for item in out)
@@ -133,14 +174,26 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ not in PROTOCOL:
             raise TypeError(f"the stand-in for CuPy has no function {function.__name__}")
-        return wrap(function(*map(unwrap, args), **unwrap(kwargs)))
+        return _function(function)(*args, **kwargs)
+
+
+def _flags(flags: Any) -> SimpleNamespace:
+    names = ("c_contiguous", "f_contiguous", "owndata", "fnc", "forc")
+    return SimpleNamespace(**{name: getattr(flags, name) for name in names})
+
+
+def _as_key(key: Any) -> Any:
+    """Return what stands in square brackets, where CuPy takes NumPy arrays as well."""
+    if isinstance(key, tuple):
+        return tuple(map(_as_key, key))
+    return key if isinstance(key, np.ndarray) else unwrap(key)
 
 
 def unwrap(item: Any) -> Any:
-    """Return what NumPy gets in place of stand-ins; NumPy arrays of more than one number are refused."""
+    """Return what NumPy gets in place of stand-ins; NumPy arrays are refused."""
     if isinstance(item, ndarray):
         return item._host
-    if isinstance(item, np.ndarray) and item.size > 1:
+    if isinstance(item, np.ndarray):
         raise TypeError("Unsupported type <class 'numpy.ndarray'>")
     if isinstance(item, (tuple, list)):
         return type(item)(map(unwrap, item))
@@ -355,17 +408,125 @@ def make_module() -> ModuleType:
 
 
 def _function(function: Any) -> Any:
-    if isinstance(function, np.ufunc):
-        return _Ufunc(function)
-    return lambda *args, **kwargs: wrap(function(*map(unwrap, args), **unwrap(kwargs)))
+    """Return a function or method of NumPy with the keywords that CuPy has, from stand-ins to stand-ins."""
+    name = function.__name__
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        foreign = set(kwargs) - set(KEYWORDS[name].split()) if name in KEYWORDS else set()
+        if foreign:
+            raise TypeError(f"{name}() got an unexpected keyword argument {foreign.pop()!r}")
+        if kwargs.get("kind") not in (None, "stable"):
+            raise ValueError("kind can only be None or 'stable'")
+        return wrap(function(*map(unwrap, args), **unwrap(kwargs)))
+
+    return _Ufunc(function, call) if isinstance(function, np.ufunc) else call
 
 
 class _Ufunc:
-    def __init__(self, ufunc: np.ufunc) -> None:
-        self.ufunc = ufunc
+    def __init__(self, ufunc: np.ufunc, call: Callable[..., Any]) -> None:
+        self.ufunc, self.call = ufunc, call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return wrap(self.ufunc(*map(unwrap, args), **unwrap(kwargs)))
+        return self.call(*args, **kwargs)
 
-    def reduceat(self, array: ndarray, starts: ndarray, dtype: Any = None) -> ndarray:
-        return wrap(self.ufunc.reduceat(unwrap(array), unwrap(starts), dtype=dtype))
+    def at(self, array: ndarray, places: ndarray, values: ndarray) -> None:
+        self.ufunc.at(array._host, unwrap(places), unwrap(values))
+
+
+class SparseMatrix:
+    """A matrix of ``cupyx.scipy.sparse``: two modes, indices of 32 bits where they fit."""
+
+    __module__ = "cupyx.scipy.sparse"
+    format = ""
+
+    def __init__(self, arrays: Any, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2:
+            raise ValueError("Only two-dimensional sparse arrays are supported.")
+        self.shape, self.data = tuple(shape), arrays[0]
+        assert isinstance(self.data, ndarray)
+        self._take(arrays[1:])
+
+    def _host(self) -> Any:
+        raise NotImplementedError
+
+    def tocoo(self) -> Any:
+        host = self._host().tocoo()
+        return CooMatrix((wrap(host.data), (wrap(host.row), wrap(host.col))), self.shape)
+
+    def __matmul__(self, other: ndarray) -> ndarray:
+        return wrap(np.asfortranarray(self._host() @ unwrap(other)))
+
+
+def _narrow(array: ndarray) -> ndarray:
+    return array.astype(np.int32)
+
+
+class CompressedMatrix(SparseMatrix):
+    """CSR or CSC."""
+
+    def _take(self, arrays: Any) -> None:
+        self.indices, self.indptr = map(_narrow, arrays)
+
+    def _host(self) -> Any:
+        make = getattr(scipy.sparse, f"{self.format}_matrix")
+        return make(tuple(map(unwrap, (self.data, self.indices, self.indptr))), self.shape)
+
+
+class CooMatrix(SparseMatrix):
+    """COO."""
+
+    format = "coo"
+
+    def _take(self, arrays: Any) -> None:
+        self.row, self.col = map(_narrow, arrays[0])
+
+    @property
+    def coords(self) -> Any:
+        return (self.row, self.col)
+
+    def _host(self) -> Any:
+        return scipy.sparse.coo_matrix((unwrap(self.data), (unwrap(self.row), unwrap(self.col))), self.shape)
+
+    def tocoo(self) -> Any:
+        return self
+
+
+class DiaMatrix(SparseMatrix):
+    """DIA, whose offsets have to be of 32 bits for some versions."""
+
+    format = "dia"
+
+    def _take(self, arrays: Any) -> None:
+        (self.offsets,) = arrays
+        if self.offsets.dtype != np.int32:
+            raise ValueError("Unable to avoid copy while creating an array as requested")
+
+    def _host(self) -> Any:
+        return scipy.sparse.dia_matrix((unwrap(self.data), unwrap(self.offsets)), self.shape)
+
+
+def csr_matrix(arrays: Any, shape: tuple[int, ...]) -> SparseMatrix:
+    """Return a CSR matrix, also of values and coordinates."""
+    if isinstance(arrays[1], tuple):
+        host = CooMatrix(arrays, shape)._host().tocsr()
+        arrays = tuple(map(wrap, (host.data, host.indices, host.indptr)))
+    return type("csr_matrix", (CompressedMatrix,), {"format": "csr", "__module__": "cupyx.scipy.sparse"})(
+        arrays, shape
+    )
+
+
+def csc_matrix(arrays: Any, shape: tuple[int, ...]) -> SparseMatrix:
+    """Return a CSC matrix."""
+    return type("csc_matrix", (CompressedMatrix,), {"format": "csc", "__module__": "cupyx.scipy.sparse"})(
+        arrays, shape
+    )
+
+
+def make_cupyx() -> dict[str, ModuleType]:
+    """Return the modules that take the place of ``cupyx``, by name."""
+    modules = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse")}
+    modules["cupyx.scipy.fft"] = make_fft()
+    kinds = {"csr": csr_matrix, "csc": csc_matrix, "coo": CooMatrix, "dia": DiaMatrix}
+    for kind, make in kinds.items():
+        setattr(modules["cupyx.scipy.sparse"], f"{kind}_matrix", make)
+    return modules
