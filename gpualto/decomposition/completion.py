@@ -112,9 +112,8 @@ def cp_complete(
     scale = typical_size(fitted)
 
     def in_units(start: CPModel) -> list[Array]:
-        if isinstance(
-            init, str
-        ):  # as large as entries of one: few of the cells are in the norm of the tensor
+        if isinstance(init, str):
+            # As large as entries of one: the norm of the tensor has few of the cells in it.
             return spread(CPModel(None, start.factors), 1.0)
         return spread(start, scale)
 
@@ -137,11 +136,6 @@ def check_penalty(l2: float) -> None:
         raise ValueError("l2: has to be above zero, as rows with few entries leave their factors open")
 
 
-def is_completion(model: CPModel) -> bool:
-    """Tell whether what is not stored was unknown to the fit of a model."""
-    return _ERROR in model.measures
-
-
 def typical_size(X: Tensor) -> float:
     """Return the root mean square of the entries: the unit in which factors are penalised."""
     return norm(X.values) / max(X.nnz, 1) ** 0.5 or 1.0
@@ -162,6 +156,8 @@ def parts(X: Tensor, held_out: float | Tensor, generator: object) -> tuple[Tenso
     is_kept = xp.asarray(generator.uniform(size=X.nnz) < held_out)  # type: ignore[attr-defined]
     if X.nnz and bool(is_kept.all()):
         raise ValueError(f"held_out: {held_out} of {X.nnz} entries leaves none to fit to")
+    if X.nnz and not bool(is_kept.any()):
+        raise ValueError(f"held_out: {held_out} of {X.nnz} entries is none of them; hold out more")
     return X.select(~is_kept), X.select(is_kept)
 
 
@@ -171,12 +167,13 @@ def _sweeps(
     """Yield the model after each sweep, without end."""
     xp = array_module(X.values)
     weights = xp.full(factors[0].shape[1], scale)
+    unit, ones = in_unit(X, scale)
     whole = max(X.nnz, 1)
     before: float | None = None
     while True:
         for mode in range(X.ndim):
-            factors[mode] = solve_rows(X, factors, mode, l2, scale, deterministic)
-        model = CPModel(weights, tuple(factors))
+            factors[mode] = solve_rows(unit, ones, factors, mode, l2, deterministic)
+        model = CPModel(weights, tuple(factors), known_rms=scale)
         squared = _squared_error(X, model)
         penalty = l2 * sum(float(xp.square(factor).sum(dtype=np.float64)) for factor in factors)
         objective = squared / scale**2 + penalty
@@ -188,9 +185,7 @@ def _sweeps(
         change = None if before is None else abs(before - objective) / whole
         before = objective
         fit = 1 - (squared / (scale**2 * whole)) ** 0.5
-        yield Sweep(
-            CPModel(weights, tuple(factors)), fit, measures, score, float("inf") if change is None else change
-        )
+        yield Sweep(model, fit, measures, score, float("inf") if change is None else change)
 
 
 def spread(model: CPModel, scale: float) -> list[Array]:
@@ -204,14 +199,18 @@ def _squared_error(X: Tensor, model: CPModel) -> float:
     return norm(X.values - model_values(X, model)) ** 2
 
 
+def in_unit(X: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """Return the entries in a unit, and ones in their places."""
+    ones = array_module(X.values).ones_like(X.values)
+    return X.with_values(X.values / X.dtype.type(scale)), X.with_values(ones)
+
+
 def solve_rows(
-    X: Tensor, factors: list[Array], mode: int, l2: float, scale: float, deterministic: bool = False
+    unit: Tensor, ones: Tensor, factors: list[Array], mode: int, l2: float, deterministic: bool = False
 ) -> Array:
-    """Return the factor that fits the entries, in units of `scale`, best beside the others, which stay."""
-    unit = X.with_values(X.values / X.dtype.type(scale))
+    """Return the factor that fits entries best beside the others, which stay."""
     right = mttkrp(unit, factors, mode, deterministic=deterministic)
     with annotate("systems"):
-        ones = X.with_values(array_module(X.values).ones_like(X.values))
         pairs = _pair_products(ones, factors, mode, deterministic)
     with annotate("update"):
         return _solve_systems(pairs, right, l2)

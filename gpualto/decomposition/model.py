@@ -53,6 +53,9 @@ class CPModel(Fitted):
         Whether the stop rule was met, as opposed to the limit of sweeps.
     measures : mapping of str to tuple of float
         What else the method measured after each sweep, such as the log-likelihood.
+    known_rms : float, optional
+        Root mean square of the entries that it was fitted to where all others were unknown: see
+        `gpualto.cp_complete`. None where what is not stored was zero.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class CPModel(Fitted):
     times: tuple[float, ...] = field(default=(), repr=False)
     converged: bool = False
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    known_rms: float | None = None
 
     def __post_init__(self) -> None:
         factors = tuple(as_floats(as_array(f), "factors") for f in self.factors)

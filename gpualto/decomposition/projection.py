@@ -9,7 +9,7 @@ from gpualto._optional import require
 from gpualto.backends import backend_for
 from gpualto.decomposition.completion import (
     check_penalty,
-    is_completion,
+    in_unit,
     solve_rows,
     spread,
     typical_size,
@@ -70,12 +70,17 @@ def project(
     True
     """
     mode, X = _in_place(model, X, mode, unknown)
-    if is_completion(model):
+    if model.known_rms is not None:
         raise ValueError(
             "model: was fitted by cp_complete, to which what is not stored is unknown, and here it would be "
             "zero; use project_known"
         )
     units = {n: normalize_columns(factor) for n, factor in enumerate(model.factors) if n != mode}
+    weights = model.weights
+    for n in list(units)[:1]:  # weights that are not negative leave the sign of the rows as it is
+        unit, norms = units[n]
+        units[n] = (np.where(weights < 0, -unit, unit), norms)
+        weights = abs(weights)
     factors = [units[n][0] if n in units else None for n in range(model.ndim)]
     xp = array_module(X.values)
     product = hadamard([gram(unit) for unit, _ in units.values()] or [xp.ones((model.rank, model.rank))])
@@ -83,7 +88,7 @@ def project(
     solution = (
         _nonnegative(product, right) if nonnegative else backend_for(X).solve_normal_equations(product, right)
     )
-    return _over(solution, hadamard([model.weights, *(norms for _, norms in units.values())]))
+    return _over(solution, hadamard([weights, *(norms for _, norms in units.values())]))
 
 
 def project_known(
@@ -102,7 +107,8 @@ def project_known(
     mode : int or str
         The mode whose indices are new, or its name.
     l2 : float
-        Penalty on the squared entries, above zero, that of the fit: see `gpualto.cp_complete`.
+        Penalty on the squared entries, above zero, that of the fit, in the same unit: see
+        `gpualto.cp_complete`.
     unknown : {"error", "drop"}
         What to do with entries that have a label, in another mode, which the model does not know.
 
@@ -128,8 +134,8 @@ def project_known(
     """
     mode, X = _in_place(model, X, mode, unknown)
     check_penalty(l2)
-    scale, unit = typical_size(X), model.normalize()
-    rows = solve_rows(X, spread(unit, scale), mode, l2, scale)
+    scale, unit = model.known_rms or typical_size(X), model.normalize()
+    rows = solve_rows(*in_unit(X, scale), spread(unit, scale), mode, l2)
     norms = column_products(model.factors[mode], unit.factors[mode])  # with the sign that may have changed
     return _over(rows * norms.astype(rows.dtype), (unit.weights / scale) ** (1 / model.ndim))
 

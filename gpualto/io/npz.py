@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gpualto.tensor import Tensor
 _TENSOR = "gpualto tensor 1"
 _MODEL = "gpualto CP model 1"
 _TUCKER = "gpualto Tucker model 1"
+_UNIT = "known_rms"
 
 
 def write_tensor(path: StrPath, X: Tensor) -> None:
@@ -50,7 +52,8 @@ def read_tensor(path: StrPath) -> Tensor:
 
 def write_model(path: StrPath, model: CPModel) -> None:
     """Write a CP model with its labels and its history."""
-    _write(path, _MODEL, {"weights": model.weights, **_fitted(model)}, model.labels)
+    unit = {} if model.known_rms is None else {_UNIT: np.array(model.known_rms)}
+    _write(path, _MODEL, {"weights": model.weights, **unit, **_fitted(model)}, model.labels)
 
 
 def read_model(path: StrPath) -> CPModel:
@@ -62,7 +65,8 @@ def read_model(path: StrPath) -> CPModel:
         If the file is damaged or does not hold a CP model.
     """
     with _opened(path, _MODEL) as arrays:
-        return CPModel(arrays["weights"], *_factors_and_labels(arrays), **_history(arrays))
+        model = CPModel(arrays["weights"], *_factors_and_labels(arrays), **_history(arrays))
+        return replace(model, known_rms=float(arrays[_UNIT])) if _UNIT in arrays.files else model
 
 
 def write_tucker(path: StrPath, model: TuckerModel) -> None:

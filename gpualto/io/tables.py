@@ -9,12 +9,16 @@ from typing import Any, Protocol
 
 from gpualto._arrays import LARGEST_EXACT_INTEGER, Array
 from gpualto.io.files import DataFileError, StrPath, read_bytes, replacing, split_suffix
-from gpualto.tables.columns import Column, Missing, check_names, pyarrow
+from gpualto.tables.columns import NUMBER, Column, Missing, check_names, pyarrow
 from gpualto.tables.dataframes import Aggregate, Modes, as_bins, names_of
 from gpualto.tensor import Tensor
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _BLOCK_BYTES = 1 << 24
+
+_INTEGER = r"^[+-]?[0-9]{1,38}$"
+_LARGE_INTEGER = r"^[+-]?[0-9]{16,}$"
+"""Of more digits than a float keeps, and perhaps none of them."""
 
 TABLE_SUFFIXES = (*_DELIMITERS, ".parquet")
 
@@ -67,7 +71,7 @@ def read_table(
     -----
     Apache Arrow finds out the types of the columns of a text file: ``007`` is a number and loses its zeros.
     A field that is empty, also between quotes, or ``NA`` and the like without quotes, has no value, which is
-    an error. Integers keep all their digits.
+    an error. Integers keep all their digits, those of more than 38 and those among other numbers as text.
 
     Examples
     --------
@@ -171,32 +175,41 @@ class _Text:
 
     def _typed(self, name: str, column: Column) -> Column:
         """Return a column in the type that its text asks for, where Arrow guesses another."""
-        types = pyarrow().types
+        types, compute = pyarrow().types, pyarrow("pyarrow.compute")
         if types.is_binary(column.type):
             raise ValueError(f"column {name!r}: is not UTF-8 text; save the file as UTF-8")
-        if types.is_string(column.type):
-            return self._without_empty_quotes(name, column)
-        return self._exact(name, column) if types.is_floating(column.type) else column
+        if types.is_string(column.type) and compute.any(compute.equal(column, "")).as_py():
+            return self._by_text(name)
+        if types.is_floating(column.type):
+            beyond = compute.greater_equal(compute.abs(column), float(LARGEST_EXACT_INTEGER))
+            return self._by_text(name) if compute.any(beyond).as_py() else column
+        return column
 
-    def _without_empty_quotes(self, name: str, column: Column) -> Column:
-        """Take ``""`` for no value: writers that quote all text have it in columns of numbers too."""
-        compute = pyarrow("pyarrow.compute")
-        is_empty = compute.equal(column, "")
-        if not compute.any(is_empty).as_py():
-            return column
-        again = self._parsed([name], null_values=[""], strings_can_be_null=True).column(0)
-        is_text = pyarrow().types.is_string(again.type)
-        return compute.if_else(is_empty, None, column) if is_text else again
+    def _by_text(self, name: str) -> Column:
+        """Return a column as integers if all are, of any size, as floats if none is large, else as text.
 
-    def _exact(self, name: str, column: Column) -> Column:
-        """Take integers beyond 64 bits, which Arrow rounds, for what they are."""
+        Nothing between quotes is no value: writers that quote all text have it in columns of numbers too.
+        """
         pa, compute = pyarrow(), pyarrow("pyarrow.compute")
-        if not compute.any(compute.greater_equal(compute.abs(column), float(LARGEST_EXACT_INTEGER))).as_py():
-            return column
-        text = self._parsed([name], column_types={name: pa.string()}, strings_can_be_null=True).column(0)
-        if not compute.all(compute.match_substring_regex(text, r"^[+-]?[0-9]{1,38}$")).as_py():
-            return column
-        return text.cast(pa.decimal128(38, 0))
+        text = self._parsed(
+            [name],
+            column_types={name: pa.string()},
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ).column(0)
+        text = compute.if_else(compute.equal(text, ""), None, text)
+        numbers = compute.utf8_trim_whitespace(text)
+        if _all_match(numbers, _INTEGER):
+            whole = numbers.cast(pa.decimal128(38, 0))
+            largest = compute.max(compute.abs(whole)).as_py() or 0
+            return whole.cast(pa.int64()) if largest < 2**63 else whole
+        has_large = compute.any(compute.match_substring_regex(numbers, _LARGE_INTEGER)).as_py()
+        return text if has_large or not _all_match(numbers, NUMBER) else numbers.cast(pa.float64())
+
+
+def _all_match(column: Column, pattern: str) -> bool:
+    compute = pyarrow("pyarrow.compute")
+    return bool(compute.all(compute.match_substring_regex(column, pattern)).as_py())
 
 
 def write_table(path: Path, columns: Mapping[str, Array]) -> None:

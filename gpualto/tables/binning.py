@@ -39,6 +39,9 @@ _CYCLES = {
 }
 """What returns, by name: the function of Arrow that gives its number, and the label of each number."""
 
+_ZONE = r"(:[0-9]{2}(?:\.[0-9]+)?) ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+"""What a time ends in, after its minutes or seconds."""
+
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """In a second, by unit."""
 
@@ -107,9 +110,10 @@ class EdgeBins:
 
     def encode(self, column: Column) -> Coded:
         """Return indices and labels of all the intervals, those without a row too."""
-        numbers = as_numbers(column, self.column)
-        edges = np.array(self.edges, numbers.dtype)
-        outside = (numbers < edges[0]) | (numbers > edges[-1])
+        numbers, edges = as_numbers(column, self.column), np.array(self.edges)
+        with np.errstate(over="ignore"):  # what is 0.1 in 32 bits is not beyond an edge of 0.1
+            ends = edges[[0, -1]].astype(numbers.dtype).astype(np.float64)
+        outside = (numbers < min(edges[0], ends[0])) | (numbers > max(edges[-1], ends[-1]))
         if outside.any():
             row, count = int(outside.argmax()), int(np.count_nonzero(outside))
             raise ValueError(
@@ -231,11 +235,13 @@ def _local_times(column: Column, bins: TimeBins) -> Column:
 
 
 def _read_times(column: Column, name: str) -> Column:
-    """Return texts in ISO form as dates, else as timestamps, in a zone where they name one."""
+    """Return texts in ISO form as dates, else as timestamps by the clock of the zone that they name, if any."""
     pa = pyarrow()
-    for kind in (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
-        with suppress(pa.ArrowInvalid):
-            return column.cast(kind)
+    with suppress(pa.ArrowInvalid):
+        return column.cast(pa.date32())
+    column = pyarrow("pyarrow.compute").replace_substring_regex(column, _ZONE, r"\1")
+    with suppress(pa.ArrowInvalid):
+        return column.cast(pa.timestamp("us"))
     row = _first_that_fails(column, pa.timestamp("us"))
     raise ValueError(
         f"column {name!r}: {row_text(row)} holds {column[row].as_py()!r}, which is no time in ISO form "
@@ -275,7 +281,8 @@ def _span_labels(starts: Any, by: str) -> tuple[str, ...]:
 
 def _intervals(numbers: Array, edges: Array) -> Array:
     """Return which interval each number lies in; the last edge belongs to the last interval."""
-    return np.minimum(np.searchsorted(edges, numbers, side="right") - 1, max(len(edges) - 2, 0))
+    places = np.searchsorted(edges, numbers.astype(np.float64), side="right") - 1
+    return np.clip(places, 0, max(len(edges) - 2, 0))
 
 
 def _interval_labels(edges: Array) -> tuple[str, ...]:

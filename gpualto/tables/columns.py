@@ -23,7 +23,7 @@ def pyarrow(module: str = "pyarrow") -> Any:
     return require(module, "cpu", "a table")
 
 
-_NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 
 Missing = Literal["error", "drop"]
 """What becomes of rows without a value."""
@@ -83,8 +83,9 @@ def as_numbers(column: Column, name: str) -> Array:
     known = (types.is_decimal, types.is_integer, types.is_floating, types.is_boolean)
     if not any(is_known(column.type) for is_known in known):
         raise ValueError(f"column {name!r}: expected numbers, got {column.type}")
-    array = column.to_numpy()
-    is_whole = types.is_integer(column.type) or (types.is_decimal(column.type) and column.type.scale <= 0)
+    is_fraction = types.is_decimal(column.type) and column.type.scale > 0
+    array = (column.cast("float64") if is_fraction else column).to_numpy()
+    is_whole = types.is_integer(column.type) or (types.is_decimal(column.type) and not is_fraction)
     if is_whole and array.size:
         bad = (array > LARGEST_EXACT_INTEGER) | (array < -LARGEST_EXACT_INTEGER)
         if bad.any():
@@ -99,7 +100,7 @@ def as_numbers(column: Column, name: str) -> Array:
 def _no_numbers(column: Column, name: str) -> ValueError:
     """Return the error for text where numbers are expected: it names the first that is none."""
     compute = pyarrow("pyarrow.compute")
-    is_number = compute.match_substring_regex(column, _NUMBER).to_numpy()
+    is_number = compute.match_substring_regex(column, NUMBER).to_numpy()
     if is_number.all():
         return ValueError(f"column {name!r}: expected numbers, got them as text; convert it to numbers first")
     row = int((~is_number).argmax())

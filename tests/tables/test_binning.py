@@ -168,7 +168,7 @@ def test_texts_are_dates_or_times_with_or_without_a_zone():
     zoned = Tensor.from_dataframe(
         {"t": ["2013-01-01T23:30:00Z", "2013-01-01T23:30:00-02:00"]}, [bins.time("t", "day")]
     )
-    assert zoned.labels[0].entries == ("2013-01-01", "2013-01-02")
+    assert zoned.labels[0].entries == ("2013-01-01",)
     with pytest.raises(ValueError, match="column 't': dates have no hour of day"):
         Tensor.from_dataframe({"t": ["2013-01-01", "2013-02-01"]}, [bins.time("t", "hour of day")])
 
