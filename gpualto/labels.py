@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,8 +78,9 @@ class ModeLabels:
         if self.entries is None:
             raise ValueError(f"coords: {self.title(mode)} has no labels; pass indices")
         places = {entry: index for index, entry in enumerate(self.entries)}
+        twice = {entry for entry, count in Counter(self.entries).items() if count > 1}
         for text in texts:
-            if text not in places or (len(places) < len(self.entries) and self.entries.count(text) > 1):
+            if text not in places or text in twice:
                 known = "is no label of" if text not in places else "is there more than once in"
                 raise ValueError(f"coords: {text!r} {known} {self.title(mode)}")
         return [places[text] for text in texts]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gpualto._arrays import Array, as_floats, device_of, scatter
+from gpualto._arrays import Array, device_of, scatter
 
 if TYPE_CHECKING:
     from gpualto.ops.mttkrp import Factors
@@ -138,7 +138,7 @@ class TensorMethods:
     def __mul__(self, number: float) -> Self:
         if not _is_number(number):
             return NotImplemented
-        factor = as_floats(np.asarray(number), "number")
+        factor = _as_float(number)
         return self.map_values(lambda values: values * values.dtype.type(factor))
 
     __rmul__ = __mul__
@@ -146,7 +146,7 @@ class TensorMethods:
     def __truediv__(self, number: float) -> Self:
         if not _is_number(number):
             return NotImplemented
-        divisor = as_floats(np.asarray(number), "number")
+        divisor = _as_float(number)
         return self.map_values(lambda values: values / values.dtype.type(divisor))
 
     def __neg__(self) -> Self:
@@ -157,6 +157,13 @@ class TensorMethods:
         raise TypeError("a sparse tensor does not become an array by itself; use X.todense()")
 
     __array_ufunc__ = None  # so that array @ tensor and array * tensor fail, and number * tensor works
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("number: is beyond the range of float64") from None
 
 
 def _is_number(item: object) -> bool:

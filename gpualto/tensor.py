@@ -425,7 +425,11 @@ class Tensor(TensorMethods):
         if checked.size != self.nnz:
             raise ValueError(f"values: {checked.size} values for {self.nnz} entries")
         _require_one_kind(self.index[:1], checked)
-        other = replace(self, values=checked.copy())
+        return self._with_own(checked.copy())
+
+    def _with_own(self, values: Array) -> Self:
+        """Return the tensor with other values, in an array that nobody else has."""
+        other = replace(self, values=values)
         object.__setattr__(other, "derived", self.derived)
         return other
 

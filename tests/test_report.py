@@ -93,6 +93,13 @@ def test_a_model_alone_and_empty_tensors(report):
     assert "There are no nonzeros." in report(gpualto.cp_als(empty, 2, random_state=0), empty).texts
 
 
+def test_data_of_other_labels_are_refused(tmp_path):
+    model = CPModel(None, [np.ones((2, 1))], {"who": ["a", "b"]})
+    X = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels={"who": ["b", "a"]})
+    with pytest.raises(ValueError, match="X: who has other labels"):
+        write_report(tmp_path / "a.html", model, X)
+
+
 def test_a_model_of_another_package_with_half_a_history(report):
     model = CPModel([1.0], [[[1.0]], [[1.0]]], fit=0.8, fits=(0.5, 0.8), measures={"objective": ()})
     assert "stopped after 2 sweeps." in " ".join(report(model).texts)

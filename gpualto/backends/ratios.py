@@ -28,4 +28,4 @@ def two_passes(
     model_values(X, factors, model)
     ratios = X.values / np.maximum(model, out.dtype.type(smallest))
     others = [None if n == mode else factor for n, factor in enumerate(factors)]
-    mttkrp(X.with_values(ratios), others, mode, out, deterministic=deterministic)
+    mttkrp(X._with_own(ratios), others, mode, out, deterministic=deterministic)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpualto._arrays import Array, as_coordinates, blocks, check_bounds, device_of
+from gpualto._arrays import Array, array_module, as_coordinates, blocks, check_bounds, device_of
 from gpualto.labels import ModeLabels, check_same
-from gpualto.tensor import Tensor, require_tensor
+from gpualto.tensor import AnyTensor, require_any_tensor
 
 _BLOCK_NUMBERS = 1 << 20
 """Numbers that are in memory at a time to compute values."""
 
 
-class Fitted:
+class Fitted(ABC):
     """A model with a factor for each mode; dataclasses that derive from it have these as fields."""
 
     factors: tuple[Array, ...]
@@ -77,11 +77,14 @@ class Fitted:
 
     def _indices(self, coords: Array | Sequence[Array]) -> Array | Sequence[Array]:
         """Return coordinates with labels replaced by what they are the labels of."""
-        if not isinstance(coords, (list, tuple)) or len(coords) != self.ndim:
+        if not hasattr(coords, "__len__") or len(coords) != self.ndim:
+            return coords
+        rows = [np.asarray(row) if array_module(row) is np else row for row in coords]
+        if not any(row.dtype.kind in "UO" and row.ndim == 1 for row in rows):
             return coords
         return [
-            item.find(row, mode) if len(row) and isinstance(row[0], str) else row
-            for mode, (item, row) in enumerate(zip(self.labels, coords, strict=True))
+            item.find(list(map(str, row)), mode) if row.dtype.kind in "UO" else row
+            for mode, (item, row) in enumerate(zip(self.labels, rows, strict=True))
         ]
 
     @property
@@ -93,7 +96,7 @@ class Fitted:
     def _values(self, rows: list[Array]) -> Array:
         """Return the values that rows of the factors, as many of each, stand for."""
 
-    def residuals(self, X: Tensor) -> Array:
+    def residuals(self, X: AnyTensor) -> Array:
         """Return the values of a tensor's entries less those of the model, in stored order.
 
         Large ones are what the model does not explain. Of a count, ``residuals(X) / sqrt(model)`` is how many
@@ -111,14 +114,14 @@ class Fitted:
         >>> CPModel(None, [[[1.0], [2.0]], [[3.0], [4.0]]]).residuals(X)
         array([1., 1.])
         """
-        require_tensor(X)
+        require_any_tensor(X)
         if X.shape != self.shape:
             raise ValueError(f"X: has shape {X.shape}, the model {self.shape}")
         check_same(X.labels, self.labels)
-        return X.values - self._values_of(X)
+        return X.entries()[1] - self._values_of(X)
 
-    def _values_of(self, X: Tensor) -> Array:
-        return self.values_at(X.coords)
+    def _values_of(self, X: AnyTensor) -> Array:
+        return self.values_at(X.entries()[0])
 
     @property
     @abstractmethod

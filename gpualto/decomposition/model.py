@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ from gpualto.decomposition.linear_algebra import (
 )
 from gpualto.labels import AnyLabels, ModeLabels, as_labels
 from gpualto.ops.mttkrp import mttkrp
-from gpualto.tensor import Tensor
+from gpualto.tensor import AnyTensor, Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +177,8 @@ class CPModel(Fitted):
         """
         xp = array_module(self.weights)
         chosen = xp.asarray(components, None if len(components) else np.int64)
+        if chosen.dtype == bool:
+            chosen = chosen.nonzero()[0]
         selected = replace(
             self,
             weights=self.weights[chosen],
@@ -208,19 +211,22 @@ class CPModel(Fitted):
     def _values(self, rows: list[Array]) -> Array:
         return hadamard(rows) @ self.weights
 
-    def _values_of(self, X: Tensor) -> Array:
+    def _values_of(self, X: AnyTensor) -> Array:
         from gpualto.ops.model_values import model_values
 
         return model_values(X, self)
 
     def to_dense(self) -> Array:
         """Return the model as a dense array."""
-        check_dense_size(self.shape, np.result_type(self.weights, *self.factors))
-        *first, last = self.factors
-        rows = array_module(last).ones((1, self.rank))
-        for factor in first:
-            rows = (rows[:, np.newaxis] * factor).reshape(-1, self.rank)
-        return (rows * self.weights @ last.T).reshape(self.shape)
+        dtype = np.result_type(self.weights, *self.factors)
+        check_dense_size(self.shape, dtype)
+        # Modes in two groups of about as many cells: one product of their rows is least memory.
+        sizes = [math.prod(self.shape[:n]) + math.prod(self.shape[n:]) for n in range(self.ndim + 1)]
+        cut = sizes.index(min(sizes))
+        first, last = (
+            _products_of_rows(part, self.weights, dtype) for part in (self.factors[:cut], self.factors[cut:])
+        )
+        return (first * self.weights @ last.T).reshape(self.shape)
 
     def score(self, other: CPModel, *, weight_penalty: bool = True) -> tuple[float, Array]:
         """Return the factor match score with another model, and the permutation that it is reached with.
@@ -399,6 +405,14 @@ class CPModel(Fitted):
         from gpualto.io.npz import read_model
 
         return read_model(path)
+
+
+def _products_of_rows(factors: Sequence[Array], like: Array, dtype: Any) -> Array:
+    """Return the products of the rows of factors, one of each: the Khatri-Rao product."""
+    rows = array_module(like).ones((1, like.size), dtype)
+    for factor in factors:
+        rows = (rows[:, np.newaxis] * factor).reshape(len(rows) * len(factor), like.size)
+    return rows
 
 
 def require_cp_model(model: object) -> None:

@@ -17,6 +17,7 @@ from gpualto.decomposition.methods import Method, method_of
 from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.running import check_positive
 from gpualto.decomposition.words import amount
+from gpualto.labels import check_order
 from gpualto.ops.ttm_chain import ttm_chain
 from gpualto.tensor import Tensor, require_tensor
 
@@ -145,8 +146,8 @@ def rank_scan(
     require_tensor(X)
     if not isinstance(ranks, (Sequence, np.ndarray)):
         raise TypeError(f"ranks: expected a sequence of integers, got {ranks!r}")
-    if n_splits < 0:
-        raise ValueError(f"n_splits: expected a number that is not negative, got {n_splits!r}")
+    if n_splits != 0:
+        check_positive("n_splits", n_splits)
     if len(ranks) == 0:
         raise ValueError("ranks: there are none")
     for rank in ranks:
@@ -155,7 +156,7 @@ def rank_scan(
     function = method_of(method)
     is_complete = _fills_gaps(function)
     if is_complete:
-        X, options = _held_out(X, generator, options)
+        X, options = _held_out(X, function, generator, options)
     halves: list[tuple[Tensor, Tensor]] = []
     mode = None
     if n_splits:
@@ -184,9 +185,12 @@ def rank_scan(
     return scan
 
 
-def _held_out(X: Tensor, generator: Any, options: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+def _held_out(
+    X: Tensor, method: Method, generator: Any, options: dict[str, Any]
+) -> tuple[Tensor, dict[str, Any]]:
     """Return the entries to fit to, and options that hold out the same others at every rank."""
-    share = options.get("held_out", _HELD_OUT_SHARE)
+    given = {**getattr(method, "keywords", {}), **options}  # those of a functools.partial too
+    share = given.get("held_out", _HELD_OUT_SHARE)
     if isinstance(share, Tensor) or share == 0:
         return X, options
     fitted, held_out = parts(X, share, generator)
@@ -229,6 +233,7 @@ def core_consistency(X: Tensor, model: CPModel) -> float:
     """
     require_tensor(X)
     require_cp_model(model)
+    check_order(X.labels, model.labels)
     rank, ndim = model.rank, model.ndim
     if rank**ndim > _MOST_CORE_ENTRIES:
         return math.nan

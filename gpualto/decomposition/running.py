@@ -88,7 +88,8 @@ class Recorder(Generic[M]):
         score = sweep.fit if sweep.score is None else sweep.score
         if math.isnan(score):
             raise ValueError(
-                f"X: the fit is no number after sweep {len(self._fits) + 1}: sums left the range of its type"
+                f"X: the fit is no number after sweep {len(self._fits) + 1}: sums left the range of the "
+                "type of the values; scale the start, or the values, or use float64"
             )
         violation = abs(score - self.score) if sweep.violation is None else sweep.violation
         self.score = score
@@ -148,10 +149,9 @@ def best_of_starts(
     generator = as_generator(random_state)
     best: Recorder[M] | None = None
     for _ in range(schedule.n_restarts):
-        first = start(generator)
         recorder: Recorder[M] = Recorder(X, schedule)
         with calm_blas(max(X.shape)):
-            method(first, recorder)
+            method(start(generator), recorder)
         if best is None or recorder.score > best.score:
             best = recorder
         if recorder.stopped:
@@ -180,7 +180,7 @@ def check_positive(name: str, value: object) -> None:
 
 def check_not_negative(name: str, value: float) -> None:
     """Raise unless an argument is a finite number that is not negative."""
-    if not 0 <= value < math.inf:
+    if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < math.inf:
         raise ValueError(f"{name}: expected a number that is not negative, got {value!r}")
 
 
@@ -191,9 +191,11 @@ def check_data(X: Tensor) -> None:
     check_finite(X)
     norm, (smallest, largest) = X.norm(), _RANGES[np.dtype(X.dtype)]
     if norm and not smallest < norm < largest:
+        remedy = "fit X.astype(np.float64)"
+        if X.dtype == np.float64:
+            remedy = f"fit X / {norm:.0e} and multiply the weights"
         raise ValueError(
-            f"X: has the norm {norm:.3g}, where sums of squares leave the range of {X.dtype}; fit "
-            f"X / {norm:.0e} and multiply the weights"
+            f"X: has the norm {norm:.3g}, where sums of squares leave the range of {X.dtype}; {remedy}"
         )
 
 

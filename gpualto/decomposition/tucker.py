@@ -16,7 +16,7 @@ from gpualto.decomposition.running import (
     Sweep,
     best_of_starts,
     by_sweeps,
-    check_finite,
+    check_data,
     check_positive,
     check_restarts,
 )
@@ -154,7 +154,7 @@ def hosvd(X: Tensor, ranks: int | Sequence[int], *, random_state: RandomState = 
     """
     require_tensor(X)
     checked = check_ranks(X, ranks)
-    check_finite(X)
+    check_data(X)
     with calm_blas(max(X.shape)):
         factors = _singular_vectors(X, checked, as_generator(random_state))
         core, fit = _core(X, factors, ttm_chain(X, factors, -1))

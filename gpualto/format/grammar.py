@@ -129,6 +129,7 @@ class _Parser:
         self.position = 0
         self.names: dict[str, slice] = {}
         self.operations = 0
+        self.within_call = False
 
     # Rules ----------------------------------------------------------------------------------------------
 
@@ -207,12 +208,16 @@ class _Parser:
         return Dimension(tuple(self.names).index(token.text))
 
     def linearized(self, order: _Token) -> Linearized:
+        if self.within_call:
+            self.fail("a linearizer takes dimensions or their / and % parts only", order.place)
         if order.text not in ORDERS:
             self.fail(f"unknown linearizer {order.text}{_suggestion(order.text, ORDERS)}", order.place)
         self.advance()
+        self.within_call = True
         parts = [self.part()]
         while self.accept(","):
             parts.append(self.part())
+        self.within_call = False
         self.expect(")", f"expected ',' or ')' in {order.text}(...)")
         return Linearized(order.text, tuple(parts))
 

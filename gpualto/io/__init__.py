@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from gpualto.io.files import DataFileError, StrPath, replacing, split_suffix
+from gpualto.io.files import DataFileError, StrPath, replacing, split_suffix, stem
 from gpualto.io.maps import lengths_with_labels, map_texts, maps_of, read_maps
 from gpualto.io.npz import read_tensor, write_tensor
 from gpualto.io.tables import is_table, read_table, write_table
@@ -122,9 +122,16 @@ def _write_text(path: Path, X: Tensor, index_base: int) -> None:
         write_tns(files.enter_context(replacing(path)), X, index_base)
         for file, text in maps.items():
             files.enter_context(replacing(file)).write(text)
+    if any(is_tns(other) and stem(other) == stem(path) and other != path for other in path.parent.iterdir()):
+        return  # the labels are those of another file too
     for file, _, _ in list(maps_of(path)):
         if file not in maps:
             file.unlink()
+
+
+def is_tns(path: Path) -> bool:
+    """Tell by its suffix whether a file holds a tensor as text."""
+    return split_suffix(path)[0] == ".tns"
 
 
 def _has_tensor(path: Path) -> bool:

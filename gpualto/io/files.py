@@ -67,9 +67,9 @@ def read_bytes(path: Path) -> bytes:
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing, compressed by suffix, that takes its name only when it is complete."""
-    path = path.resolve()  # what a link points at is written, and the link stays
-    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     compression = split_suffix(path)[1]
+    path = Path(os.path.realpath(path))  # what a link points at is written, and the link stays
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as raw:
             if compression:

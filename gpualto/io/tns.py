@@ -14,6 +14,7 @@ from gpualto.io import tns_bulk
 from gpualto.io.files import DataFileError, read_bytes
 from gpualto.io.tns_header import Header, comment_lines, read_header, strip_comment
 from gpualto.io.tns_lines import Entry, Problem, Rules, scan
+from gpualto.labels import ModeLabels
 from gpualto.tensor import Tensor
 
 IndexBase = Literal[0, 1, "auto"]
@@ -137,7 +138,9 @@ def _read_lines(text: TnsText) -> TnsData:
 
 def write_tns(file: BinaryIO, X: Tensor, index_base: int) -> None:
     """Write a tensor with its shape and its modes' names in comments, so that both come back."""
-    file.write(comment_lines(X.shape, X.nnz, [item.name for item in X.labels]).encode())
+    is_labelled = any(item != ModeLabels() for item in X.labels)
+    names = [item.name for item in X.labels] if is_labelled else None
+    file.write(comment_lines(X.shape, X.nnz, names).encode())
     for start in range(0, X.nnz, _LINES_PER_WRITE):
         file.write(_lines_of(X, slice(start, start + _LINES_PER_WRITE), index_base))
 

@@ -80,9 +80,9 @@ def read_header(text: bytes, name: str) -> Header:
     return Header(offset, lines, commented_shape, names=names)
 
 
-def comment_lines(shape: tuple[int, ...], nnz: int, names: Sequence[str | None]) -> str:
+def comment_lines(shape: tuple[int, ...], nnz: int, names: Sequence[str | None] | None) -> str:
     """Return the comments that say what `read_header` reads."""
-    modes = f"# modes: {json.dumps(list(names))}\n" if any(name is not None for name in names) else ""
+    modes = f"# modes: {json.dumps(list(names))}\n" if names is not None else ""
     return f"# dims: {' '.join(map(str, shape))}\n# nnz: {nnz}\n{modes}"
 
 
@@ -126,7 +126,7 @@ def _said_in(comment: bytes, what: bytes) -> bytes | None:
 def _names_comment(comment: bytes) -> tuple[str | None, ...] | None:
     try:
         names = json.loads(_said_in(comment, b"modes") or b"null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # someone else's comment
     is_ours = isinstance(names, list) and all(name is None or isinstance(name, str) for name in names)
     return tuple(names) if is_ours else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -36,6 +37,7 @@ def align(
     kept = xp.ones(X.nnz, bool)
     for mode in changed:
         own, wanted = X.labels[mode].entries or (), named[mode].entries or ()
+        _check_distinct(X, mode, wanted)
         places = xp.asarray(_places(own, wanted))[coords[mode]]
         if unknown == "error" and bool((places < 0).any()):
             used = np.unique(X.to_device("cpu").coords[mode])
@@ -55,11 +57,19 @@ def _merged(own: ModeLabels, wanted: ModeLabels) -> ModeLabels:
 def _places(own: tuple[str, ...], wanted: tuple[str, ...]) -> Array:
     """Return where each label stands among those that are wanted, -1 where it does not."""
     places = {label: index for index, label in enumerate(wanted)}
-    for labels, known in ((own, len(set(own))), (wanted, len(places))):
-        if known < len(labels):
-            twice = next(label for label in labels if labels.count(label) > 1)
-            raise ValueError(f"labels: {twice!r} is the label of more than one index of a mode")
     return np.array([places.get(label, -1) for label in own], np.int64)
+
+
+def _check_distinct(X: Tensor, mode: int, wanted: tuple[str, ...]) -> None:
+    """Raise where an entry has a label that stands for more than one index, here or there."""
+    own = X.labels[mode].entries or ()
+    twice = {label for labels in (own, wanted) for label, count in Counter(labels).items() if count > 1}
+    used = np.unique(X.to_device("cpu").coords[mode]).tolist() if twice else []
+    clash = next((own[index] for index in used if own[index] in twice), None)
+    if clash is not None:
+        raise ValueError(
+            f"labels: {X.labels[mode].title(mode)}: {clash!r} is the label of more than one index; rename one"
+        )
 
 
 def _unknown_labels(own: ModeLabels, wanted: ModeLabels, used: Array, mode: int) -> ValueError:

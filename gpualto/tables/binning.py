@@ -235,7 +235,7 @@ def _local_times(column: Column, bins: TimeBins) -> Column:
 
 
 def _read_times(column: Column, name: str) -> Column:
-    """Return texts in ISO form as dates, else as timestamps by the clock of the zone that they name, if any."""
+    """Return texts in ISO form as dates, else as timestamps by the clock of the zone that they name."""
     pa = pyarrow()
     with suppress(pa.ArrowInvalid):
         return column.cast(pa.date32())

@@ -65,6 +65,11 @@ def test_something_has_to_be_left_to_fit_to():
         cp_complete(Tensor.from_coo([[0, 1, 2]], [1.0, 2.0, 3.0]), 1, held_out=0.999999999, random_state=0)
 
 
+def test_something_has_to_be_held_out():
+    with pytest.raises(ValueError, match="^held_out: 1e-09 of 3 entries is none of them; hold out more"):
+        cp_complete(Tensor.from_coo([[0, 1, 2]], [1.0, 2.0, 3.0]), 1, held_out=1e-9, random_state=0)
+
+
 @settings(max_examples=40)
 @given(small_tensors(), st.integers(1, 4), st.floats(1e-3, 10))
 def test_no_sweep_raises_the_objective(X, rank, l2):

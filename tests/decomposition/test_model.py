@@ -1,12 +1,13 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import pyttb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualto import CPModel, Tensor, cp_als
+from gpualto import CPModel, Tensor, cp_als, formats
 from gpualto.labels import ModeLabels
 from tests.cases import case
 from tests.oracle import dense_model, random_factors, random_tensor, small_shapes
@@ -257,3 +258,41 @@ def test_a_dense_model_takes_no_more_than_it_and_a_share_of_its_rows():
     assert peak < 4 * dense.nbytes
     with pytest.raises(ValueError, match="would take .* GiB"):
         CPModel(None, [np.ones((10_000, 1))] * 3).to_dense()
+
+
+def test_values_are_asked_for_by_labels_of_any_kind_of_sequence():
+    model = CPModel(
+        None, [np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])], {"who": ["ann", "bob"], "day": "01"}
+    )
+    frame = pd.DataFrame({"who": ["bob", "ann"], "day": [1, 0]}, index=[7, 8])
+    assert model.values_at([frame["who"], frame["day"]]).tolist() == [8, 3]
+    assert model.values_at([frame["day"], frame["day"]]).tolist() == [8, 3]
+    assert model.values_at(np.array([["bob", "ann"], ["1", "0"]])).tolist() == [8, 3]
+    with pytest.raises(ValueError, match="'eve' is no label of who"):
+        model.values_at([["eve"], [0]])
+    for wrong in ([0, 1], ["bob", "mon"], [["bob"]]):
+        with pytest.raises((TypeError, ValueError), match="^coords: "):
+            model.values_at(wrong)
+
+
+def test_residuals_of_a_tensor_in_any_format():
+    X = random_tensor(0, (4, 5), 12)
+    model = CPModel(None, random_factors(0, (4, 5), 2))
+    stored = X.to_format(formats.CSC())
+    coords, values = stored.entries()
+    np.testing.assert_allclose(model.residuals(stored), values - model.to_dense()[tuple(coords)])
+
+
+def test_a_mask_of_all_components_is_the_whole():
+    model = CPModel([2.0, 1.0], [np.eye(2), np.eye(2)], fit=0.5)
+    assert model.select([True, True]).fit == 0.5
+    assert model.select(np.array([True, False])).fit is None
+    assert not model.select([]).to_dense().any()
+
+
+def test_a_dense_model_is_of_the_type_of_its_parts():
+    model = CPModel(np.ones(2, np.float32), random_factors(0, (3, 4, 5), 2, np.float32))
+    assert model.to_dense().dtype == np.float32
+    np.testing.assert_allclose(
+        model.to_dense(), dense_model(model.weights, model.factors), rtol=1e-5, atol=1e-6
+    )

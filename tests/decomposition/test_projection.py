@@ -55,6 +55,15 @@ def test_nonnegative_rows_of_components_that_are_almost_alike():
     np.testing.assert_allclose(rows @ basis.T, exact @ basis.T, atol=1e-4)
 
 
+def test_nonnegative_rows_beside_negative_weights():
+    model = CPModel([-1.0, 1.0], [abs(factor) for factor in random_factors(0, (3, 4, 5), 2)])
+    X = random_tensor(1, (3, 4, 5), 40)
+    for mode in range(3):
+        assert (project(model, X, mode, nonnegative=True) >= 0).all()
+        plain = project(CPModel([1.0, 1.0], model.factors), X, mode)
+        np.testing.assert_allclose(project(model, X, mode), plain * [-1, 1])
+
+
 def test_components_of_weight_zero_do_not_divide():
     model = CPModel([1.0, 0.0], random_factors(0, (3, 4), 2))
     assert np.isfinite(project(model, random_tensor(0, (5, 4), 9), 0)).all()
@@ -155,6 +164,13 @@ class TestKnown:
         norms = (model.factors[0] * unit.factors[0]).sum(axis=0)
         np.testing.assert_allclose(row, solution * norms / share, rtol=1e-10)
 
+    def test_a_row_does_not_depend_on_those_beside_it(self, tmp_path):
+        self.model.save(tmp_path / "model.npz")
+        for model in (self.model, CPModel.load(tmp_path / "model.npz")):
+            together = project_known(model, self.X, 0, l2=0.3)
+            alone = project_known(model, self.X[3:4], 0, l2=0.3)
+            np.testing.assert_allclose(alone[0], together[3], rtol=1e-9)
+
     def test_rows_without_an_entry_are_zero(self):
         new = Tensor.from_coo([[1], [2], [3]], [1.0], (3, 9, 7))
         rows = project_known(self.model, new, 0)
@@ -162,7 +178,8 @@ class TestKnown:
         assert not rows[[0, 2]].any()
 
     def test_models_of_unknown_entries_are_for_it_alone(self):
-        with pytest.raises(ValueError, match="model: was fitted by cp_complete, .* use project_known"):
-            project(self.model, self.X, 0)
+        for model in (self.model, self.model.select([0])):
+            with pytest.raises(ValueError, match="model: was fitted by cp_complete, .* use project_known"):
+                project(model, self.X, 0)
         with pytest.raises(ValueError, match="l2: has to be above zero"):
             project_known(self.model, self.X, 0, l2=0)

@@ -1,9 +1,10 @@
+import functools
 import math
 
 import numpy as np
 import pytest
 
-from gpualto import CPModel, Tensor, core_consistency, cp_apr, datasets, rank_scan
+from gpualto import CPModel, Tensor, core_consistency, cp_apr, cp_complete, datasets, rank_scan
 from gpualto.decomposition.halves import halves_of
 from gpualto.plot import plot_rank_scan
 from tests.oracle import dense_model, random_factors, random_tensor
@@ -144,8 +145,18 @@ def test_ranks_of_incomplete_data_are_told_apart_by_the_error_at_the_same_entrie
     ]
 
 
+def test_what_is_held_out_may_come_with_the_method():
+    X = random_tensor(0, (8, 7, 6), 200)
+    errors = set()
+    for share in (0.1, 0.5):
+        method = functools.partial(cp_complete, held_out=share)
+        scan = rank_scan(X, [1], method=method, random_state=0, n_splits=0, n_restarts=1, progress=False)
+        errors.add(scan.held_out_errors)
+    assert len(errors) == 2
+
+
 def test_ranks_are_a_sequence():
     with pytest.raises(TypeError, match="^ranks: expected a sequence of integers, got 3"):
         rank_scan(datasets.flights(), 3)
-    with pytest.raises(ValueError, match="^n_splits: expected a number that is not negative, got -1"):
+    with pytest.raises(ValueError, match="^n_splits: expected a positive integer, got -1"):
         rank_scan(datasets.flights(), [3], n_splits=-1)

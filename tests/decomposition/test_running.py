@@ -29,6 +29,12 @@ class TestData:
         ):
             method(X * (norm / X.norm()), 2, **STEPS)
 
+    def test_large_numbers_of_32_bits_are_to_become_64(self, method):
+        X = positive_tensor(np.float32)
+        with pytest.raises(ValueError, match=r"leave the range of float32; fit X\.astype\(np\.float64\)"):
+            method(X * (1e35 / X.norm()), 2, **STEPS)
+        assert np.isfinite(method(X.astype(np.float64) * (1e35 / X.norm()), 2, **STEPS).fit)
+
     @pytest.mark.parametrize(
         ("dtype", "norm"),
         [(np.float32, 1e-29), (np.float32, 1e29), (np.float64, 1e-130), (np.float64, 1e130)],

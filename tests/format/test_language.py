@@ -108,6 +108,7 @@ class TestErrors:
             ("(" * 3000 + "i" + ")" * 3000, "an expression of more than 100 operations"),
             ("i" + " / 2" * 3000, "an expression of more than 100 operations"),
             ("i" + " + i" * 3000, "an expression of more than 100 operations"),
+            ("alto(" * 400 + "i" + ")" * 400, "a linearizer takes dimensions or their / and % parts only"),
             ("i / 1" + "0" * 5000, "a number of more than 300 digits"),
         ],
     )

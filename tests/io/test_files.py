@@ -43,6 +43,14 @@ def test_links_and_permissions_stay(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_name_says_how_it_is_compressed_and_not_what_it_points_at(tmp_path):
+    link = tmp_path / "link.tns"
+    link.symlink_to(tmp_path / "real.tns.gz")
+    with replacing(link) as file:
+        file.write(b"text")
+    assert (tmp_path / "real.tns.gz").read_bytes() == b"text"
+
+
 def test_a_file_appears_when_it_is_complete(tmp_path):
     path = tmp_path / "x.bin"
     with replacing(path) as file:

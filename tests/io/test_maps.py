@@ -51,7 +51,13 @@ def test_any_name_and_any_label_of_one_line_come_back(tmp_path, suffix):
 
 
 def test_a_comment_of_someone_else_about_modes(tmp_path):
-    for comment in ("# modes: 3", "# modes: a, b", '# modes: ["a", 3]', '# modes: ["a"]'):
+    for comment in (
+        "# modes: " + "[" * 100_000,
+        "# modes: 3",
+        "# modes: a, b",
+        '# modes: ["a", 3]',
+        '# modes: ["a"]',
+    ):
         (tmp_path / "x.tns").write_text(f"{comment}\n1 1 1.0\n")
         assert read(tmp_path / "x.tns").labels == (ModeLabels(), ModeLabels())
 
@@ -96,6 +102,16 @@ class TestOverwriting:
         monkeypatch.undo()
         assert read(tmp_path / "x.tns") == self.X
         assert read(tmp_path / "x.tns").labels == self.X.labels
+
+    def test_labels_of_a_file_beside_it_stay(self, tmp_path):
+        write(tmp_path / "x.tns", self.X)
+        write(tmp_path / "x.tns.gz", Tensor.from_coo([[0, 1], [0, 0]], [1.0, 2.0]))
+        assert read(tmp_path / "x.tns").labels == self.X.labels
+
+    def test_labels_without_a_name(self, tmp_path):
+        X = Tensor.from_coo([[0, 1]], [1.0, 2.0], labels=[["a", "b"]])
+        write(tmp_path / "y.tns", X)
+        assert read(tmp_path / "y.tns").labels == X.labels
 
     def test_two_label_files_for_a_mode_are_refused(self, tmp_path):
         write(tmp_path / "x.tns", self.X)

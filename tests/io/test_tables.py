@@ -59,6 +59,23 @@ def test_nothing_between_quotes_is_no_value(tmp_path, missing):
     assert X.values.tolist() == [3, 1]
 
 
+def test_columns_with_both_kinds_of_no_value(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('k,n,id\na,10,18446744073709551617\nb,"",18446744073709551618\nc,NA,""\nd,7,3\n')
+    X = read_table(path, ["k"], "n", missing="drop")
+    assert X.values.tolist() == [10, 7]
+    assert read_table(path, ["n"], missing="drop").labels[0].entries == ("7", "10")
+    ids = read_table(path, ["id"], missing="drop").labels[0].entries
+    assert ids == ("3", "18446744073709551617", "18446744073709551618")
+
+
+@pytest.mark.parametrize("other", ["1.5", "1" * 40, " 7"])
+def test_long_integers_among_others_are_kept_apart(tmp_path, other):
+    path = tmp_path / "a.csv"
+    path.write_text(f"id\n18446744073709551617\n18446744073709551618\n{other}\n")
+    assert len(read_table(path, ["id"]).labels[0].entries) == 3
+
+
 def test_integers_keep_their_digits(tmp_path):
     path = tmp_path / "a.csv"
     numbers = [12345678901234567892, 12345678901234567890, 9, 12345678901234567891, 10**30]

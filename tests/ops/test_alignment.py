@@ -36,10 +36,10 @@ def test_entries_of_other_labels_are_refused_or_dropped():
 
 def test_labels_that_are_there_twice_are_refused():
     X = Tensor.from_coo([[0, 1, 2]], [1.0, 10.0, 100.0], labels=[["a", "a", "b"]])
-    with pytest.raises(ValueError, match="labels: 'a' is the label of more than one index"):
+    with pytest.raises(ValueError, match="labels: mode 0: 'a' is the label of more than one index"):
         X.align([("b", "a")])
     Y = Tensor.from_coo([[0, 1]], [1.0, 10.0], labels=[["a", "b"]])
-    with pytest.raises(ValueError, match="labels: 'a' is the label of more than one index"):
+    with pytest.raises(ValueError, match="labels: mode 0: 'a' is the label of more than one index"):
         Y.align([("a", "a", "b")])
 
 

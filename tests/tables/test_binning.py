@@ -178,6 +178,23 @@ def test_edges_are_those_of_the_numbers_type():
     assert Tensor.from_dataframe(column, [bins.number("n", edges=[0, 0.1])]).todense().tolist() == [2]
 
 
+def test_edges_between_numbers_of_32_bits():
+    column = {"n": np.array([16777216, 16777218], np.float32)}
+    X = Tensor.from_dataframe(column, [bins.number("n", edges=[16777215, 16777217, 16777219])])
+    assert X.labels[0].entries == ("[16777215, 16777217)", "[16777217, 16777219]")
+    assert X.todense().tolist() == [1, 1]
+    small = {"n": np.array([0.1, 0.3], np.float32)}
+    for edges in ([0.1, 0.2, 0.3], [0.1, 0.2, 1e300]):
+        assert Tensor.from_dataframe(small, [bins.number("n", edges=edges)]).todense().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+02:00", " -0530", "+02"])
+def test_texts_show_the_clock_of_their_zone(zone):
+    texts = [f"2013-01-05T00:10:00{zone}", f"2013-01-05 23:50{zone}"]
+    X = Tensor.from_dataframe({"t": texts}, [bins.time("t", "hour")])
+    assert X.labels[0].entries == ("2013-01-05 00h", "2013-01-05 23h")
+
+
 def test_what_is_no_span_of_time():
     with pytest.raises(ValueError, match="by: expected one of year, .* got 5"):
         bins.time("t", 5)
