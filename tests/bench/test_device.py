@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from bench import device, device_limits
-from tests.backends.cuda import standin
+from tests.backends.cuda import standin, standin_cupyx
 from tests.oracle import random_factors, random_tensor
 
 
 @pytest.fixture
 def small_device(monkeypatch):
-    modules = {"cupy": standin.make_module(), **standin.make_cupyx()}
+    modules = {"cupy": standin.make_module(), **standin_cupyx.make_cupyx()}
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(device, "RANKS", (2,))

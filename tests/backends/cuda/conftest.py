@@ -2,14 +2,14 @@ import sys
 
 import pytest
 
-from tests.backends.cuda import standin
+from tests.backends.cuda import standin, standin_cupyx
 
 
 @pytest.fixture
 def standin_cupy(monkeypatch):
     """The stand-in, as the module that ``import cupy`` gives."""
     module = standin.make_module()
-    for name, item in {"cupy": module, **standin.make_cupyx()}.items():
+    for name, item in {"cupy": module, **standin_cupyx.make_cupyx()}.items():
         monkeypatch.setitem(sys.modules, name, item)
     standin.counts.clear()
     return module

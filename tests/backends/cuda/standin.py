@@ -14,8 +14,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-import scipy.fft
-import scipy.sparse
 
 from tests.gpuhost.build import compile_kernels
 
@@ -158,7 +156,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
             raise AttributeError(f"the stand-in for CuPy has no method {name}")
         if name in ("max", "min") and self.size == 0:
             raise ValueError("zero-size array to reduction operation")
-        return _function(getattr(self._host, name))
+        return function_of(getattr(self._host, name))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any) -> Any:
         if method != "__call__" and (method == "reduceat" or ufunc.__name__ not in REDUCED):
@@ -174,7 +172,7 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):  # noqa: N801
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ not in PROTOCOL:
             raise TypeError(f"the stand-in for CuPy has no function {function.__name__}")
-        return _function(function)(*args, **kwargs)
+        return function_of(function)(*args, **kwargs)
 
 
 def _flags(flags: Any) -> SimpleNamespace:
@@ -363,19 +361,11 @@ def asarray(array: Any, dtype: Any = None, order: str | None = None) -> ndarray:
     return wrap(np.array(array, dtype, order=order or "K"))
 
 
-def make_fft() -> ModuleType:
-    """Return the module that takes the place of ``cupyx.scipy.fft``."""
-    module = ModuleType("cupyx.scipy.fft")
-    for name in ("dct", "idct"):
-        setattr(module, name, _function(getattr(scipy.fft, name)))
-    return module
-
-
 def make_module() -> ModuleType:
     """Return the module that takes the place of CuPy."""
     module = ModuleType("cupy")
     for name in FUNCTIONS:
-        setattr(module, name, _function(getattr(np, name)))
+        setattr(module, name, function_of(getattr(np, name)))
     module.__dict__.update(
         ndarray=ndarray,
         asarray=asarray,
@@ -395,7 +385,7 @@ def make_module() -> ModuleType:
         ),
         linalg=SimpleNamespace(
             **{
-                name: _function(getattr(np.linalg, name))
+                name: function_of(getattr(np.linalg, name))
                 for name in ("norm", "eigh", "pinv", "qr", "solve", "svd")
             }
         ),
@@ -407,7 +397,7 @@ def make_module() -> ModuleType:
     return module
 
 
-def _function(function: Any) -> Any:
+def function_of(function: Any) -> Any:
     """Return a function or method of NumPy with the keywords that CuPy has, from stand-ins to stand-ins."""
     name = function.__name__
 
@@ -431,102 +421,3 @@ class _Ufunc:
 
     def at(self, array: ndarray, places: ndarray, values: ndarray) -> None:
         self.ufunc.at(array._host, unwrap(places), unwrap(values))
-
-
-class SparseMatrix:
-    """A matrix of ``cupyx.scipy.sparse``: two modes, indices of 32 bits where they fit."""
-
-    __module__ = "cupyx.scipy.sparse"
-    format = ""
-
-    def __init__(self, arrays: Any, shape: tuple[int, ...]) -> None:
-        if len(shape) != 2:
-            raise ValueError("Only two-dimensional sparse arrays are supported.")
-        self.shape, self.data = tuple(shape), arrays[0]
-        assert isinstance(self.data, ndarray)
-        self._take(arrays[1:])
-
-    def _host(self) -> Any:
-        raise NotImplementedError
-
-    def tocoo(self) -> Any:
-        host = self._host().tocoo()
-        return CooMatrix((wrap(host.data), (wrap(host.row), wrap(host.col))), self.shape)
-
-    def __matmul__(self, other: ndarray) -> ndarray:
-        return wrap(np.asfortranarray(self._host() @ unwrap(other)))
-
-
-def _narrow(array: ndarray) -> ndarray:
-    return array.astype(np.int32)
-
-
-class CompressedMatrix(SparseMatrix):
-    """CSR or CSC."""
-
-    def _take(self, arrays: Any) -> None:
-        self.indices, self.indptr = map(_narrow, arrays)
-
-    def _host(self) -> Any:
-        make = getattr(scipy.sparse, f"{self.format}_matrix")
-        return make(tuple(map(unwrap, (self.data, self.indices, self.indptr))), self.shape)
-
-
-class CooMatrix(SparseMatrix):
-    """COO."""
-
-    format = "coo"
-
-    def _take(self, arrays: Any) -> None:
-        self.row, self.col = map(_narrow, arrays[0])
-
-    @property
-    def coords(self) -> Any:
-        return (self.row, self.col)
-
-    def _host(self) -> Any:
-        return scipy.sparse.coo_matrix((unwrap(self.data), (unwrap(self.row), unwrap(self.col))), self.shape)
-
-    def tocoo(self) -> Any:
-        return self
-
-
-class DiaMatrix(SparseMatrix):
-    """DIA, whose offsets have to be of 32 bits for some versions."""
-
-    format = "dia"
-
-    def _take(self, arrays: Any) -> None:
-        (self.offsets,) = arrays
-        if self.offsets.dtype != np.int32:
-            raise ValueError("Unable to avoid copy while creating an array as requested")
-
-    def _host(self) -> Any:
-        return scipy.sparse.dia_matrix((unwrap(self.data), unwrap(self.offsets)), self.shape)
-
-
-def csr_matrix(arrays: Any, shape: tuple[int, ...]) -> SparseMatrix:
-    """Return a CSR matrix, also of values and coordinates."""
-    if isinstance(arrays[1], tuple):
-        host = CooMatrix(arrays, shape)._host().tocsr()
-        arrays = tuple(map(wrap, (host.data, host.indices, host.indptr)))
-    return type("csr_matrix", (CompressedMatrix,), {"format": "csr", "__module__": "cupyx.scipy.sparse"})(
-        arrays, shape
-    )
-
-
-def csc_matrix(arrays: Any, shape: tuple[int, ...]) -> SparseMatrix:
-    """Return a CSC matrix."""
-    return type("csc_matrix", (CompressedMatrix,), {"format": "csc", "__module__": "cupyx.scipy.sparse"})(
-        arrays, shape
-    )
-
-
-def make_cupyx() -> dict[str, ModuleType]:
-    """Return the modules that take the place of ``cupyx``, by name."""
-    modules = {name: ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.sparse")}
-    modules["cupyx.scipy.fft"] = make_fft()
-    kinds = {"csr": csr_matrix, "csc": csc_matrix, "coo": CooMatrix, "dia": DiaMatrix}
-    for kind, make in kinds.items():
-        setattr(modules["cupyx.scipy.sparse"], f"{kind}_matrix", make)
-    return modules
