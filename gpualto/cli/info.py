@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from inspect import Parameter, isfunction, signature
 
 from gpualto.backends import backend_for
 from gpualto.cli.arguments import Commands, add_command, positive
 from gpualto.cli.inputs import add_input, read_input
-from gpualto.format import Format, FormatError, StoredTensor
+from gpualto.format import Format, FormatError, StoredTensor, named
 from gpualto.format.indices import nbytes_of
 from gpualto.partition import choose_strategy, fiber_reuse
 from gpualto.tensor import Tensor, format_bytes
+
+
+def _needs_at_most_modes(function: object) -> bool:
+    parameters = signature(function).parameters.values() if isfunction(function) else ()
+    return isfunction(function) and all(
+        p.default is not Parameter.empty or p.name == "ndim" for p in parameters
+    )
+
+
+NAMES = tuple(name for name, item in vars(named).items() if name[0].isupper() and _needs_at_most_modes(item))
+"""Formats that their name and the number of modes say."""
 
 
 def add_to(commands: Commands) -> None:
@@ -25,20 +38,35 @@ def add_to(commands: Commands) -> None:
     )
     add_input(parser)
     parser.add_argument("--rank", type=positive, default=16, help="rank to plan for (default: 16)")
-    parser.add_argument("--format", type=sound_format, metavar="TEXT", help="a format to show the bytes of")
+    parser.add_argument(
+        "--format",
+        type=sound_format,
+        metavar="TEXT",
+        help="a format to show the bytes of, or its name, such as CSF",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     X = read_input(options)
-    levels = f"\n{format_levels(X.to_format(options.format))}" if options.format else ""
+    levels = f"\n{format_levels(X.to_format(named_format(options.format, X.ndim)))}" if options.format else ""
     print(format_info(X, options.rank) + levels)
     return 0
 
 
-def sound_format(text: str) -> Format:
-    """Return the format that a text says."""
+def named_format(format: Format | str, ndim: int) -> Format:
+    """Return a format for a number of modes, where it was given by its name."""
+    if isinstance(format, Format):
+        return format
+    make: Callable[..., Format] = getattr(named, format)
+    return make(ndim) if "ndim" in signature(make).parameters else make()
+
+
+def sound_format(text: str) -> Format | str:
+    """Return the format that a text says, or the name of one."""
+    if text in NAMES:
+        return text
     try:
         return Format(text)
     except FormatError as error:

@@ -38,6 +38,7 @@ def add_to(commands: Commands) -> None:
         metavar="SHARE",
         help="entries to measure the error at (complete; default: 0.1)",
     )
+    parser.add_argument("--l2", type=float, help="penalty on large factors (not for apr)")
     parser.add_argument("--splits", type=natural, default=1, help="random halves (default: 1; 0: none)")
     parser.add_argument("--restarts", type=positive, default=3, help="random starts of each fit (default: 3)")
     parser.add_argument("--seed", type=natural, default=0, help="seed of starts and halves (default: 0)")
@@ -48,7 +49,8 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     pictures.check(options.plot)
-    given = {} if options.held_out is None else {"held_out": options.held_out}
+    values = {"held_out": options.held_out, "l2": options.l2}
+    given = {name: value for name, value in values.items() if value is not None}
     check_options(options.method, given)
     X = read_input(options)
     print(f"{X}\n")

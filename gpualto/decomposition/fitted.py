@@ -52,7 +52,7 @@ class Fitted(ABC):
         Parameters
         ----------
         coords : (ndim, n) array or sequence of ndim arrays
-            Indices, or of modes that have labels these.
+            Indices, or of modes that have labels these, as text: numbers are always indices.
 
         Raises
         ------
@@ -78,7 +78,8 @@ class Fitted(ABC):
     def _indices(self, coords: Array | Sequence[Array]) -> Array | Sequence[Array]:
         """Return coordinates with labels replaced by what they are the labels of."""
         if not hasattr(coords, "__len__") or len(coords) != self.ndim:
-            return coords
+            given = len(coords) if hasattr(coords, "__len__") else repr(coords)
+            raise ValueError(f"coords: expected {self.ndim} arrays, one a mode, got {given}")
         rows = [np.asarray(row) if array_module(row) is np else row for row in coords]
         if not any(row.dtype.kind in "UO" and row.ndim == 1 for row in rows):
             return coords

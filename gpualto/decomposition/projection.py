@@ -55,8 +55,9 @@ def project(
     Raises
     ------
     ValueError
-        If the shape does not fit, the modes stand in another order, labels are not known to the model, there
-        is no such mode, values are not finite, or the model is one of `cp_complete`: see `project_known`.
+        If the shape does not fit, the modes stand in another order, labels are not known to the model, no
+        entry is left, there is no such mode, values are not finite, or the model is one of `cp_complete`:
+        see `project_known`.
 
     Examples
     --------
@@ -146,7 +147,12 @@ def _in_place(model: CPModel, X: Tensor, mode: int | str, unknown: Unknown) -> t
     require_tensor(X)
     number = mode_number(mode, model.labels)
     if X.ndim == model.ndim:
+        count = X.nnz
         X = X.align([None if n == number else item for n, item in enumerate(model.labels)], unknown=unknown)
+        if X.nnz == 0 and count:
+            raise ValueError(
+                f"X: none of its {count} entries has labels that the model knows in all other modes"
+            )
     expected = model.shape[:number] + model.shape[number + 1 :]
     if X.ndim != model.ndim or X.shape[:number] + X.shape[number + 1 :] != expected:
         raise ValueError(f"X: has shape {X.shape}, expected the model's {model.shape} but for mode {number}")

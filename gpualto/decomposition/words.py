@@ -75,10 +75,22 @@ def named_entries(column: Array, labels: ModeLabels) -> str:
     order = np.argsort(-shares, kind="stable")
     count, is_most = _how_many(shares[order])
     names = [
-        f"{' '.join(labels.text(index).split())}{' (negative)' if column[index] < 0 else ''}"
+        f"{_one_line(labels.text(index))}{' (negative)' if column[index] < 0 else ''}"
         for index in order[:count].tolist()
     ]
     return f"{'' if is_most else 'above all '}{', '.join(names)}"
+
+
+def _one_line(label: str) -> str:
+    """Return a label on one line, in quotes where commas would make several of it.
+
+    Examples
+    --------
+    >>> _one_line("Troy, NY"), _one_line(" New  York")
+    ('"Troy, NY"', 'New York')
+    """
+    text = " ".join(label.split())
+    return f'"{text}"' if "," in text or ";" in text else text
 
 
 def _how_many(shares: Array) -> tuple[int, bool]:

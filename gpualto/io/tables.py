@@ -180,6 +180,8 @@ class _Text:
             raise ValueError(f"column {name!r}: is not UTF-8 text; save the file as UTF-8")
         if types.is_string(column.type) and compute.any(compute.equal(column, "")).as_py():
             return self._by_text(name)
+        if types.is_timestamp(column.type) and column.type.tz:
+            return self._by_text(name)  # Arrow has them in UTC, and not the clock that the text shows
         if types.is_floating(column.type):
             beyond = compute.greater_equal(compute.abs(column), float(LARGEST_EXACT_INTEGER))
             return self._by_text(name) if compute.any(beyond).as_py() else column

@@ -130,6 +130,8 @@ def row_text(row: int) -> str:
 def _as_arrow(df: Table, wanted: list[str]) -> Any:
     """Return an Arrow table; where it can be told, of these columns only: others may not convert."""
     pa = pyarrow()
+    if type(df).__name__ == "Series":
+        raise ValueError("df: is a single column; a table of it and its index is made by reset_index()")
     if isinstance(df, Mapping):
         columns = {str(name): column for name, column in df.items()}
         check_names(wanted, list(columns))

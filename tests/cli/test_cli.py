@@ -73,6 +73,7 @@ class TestFormats:
         assert err.count("\n") == 1
 
     def test_a_format_of_another_number_of_modes(self, run):
+        assert "i : compressed" in run("info", FLIGHTS, "--format", "CSF")[1]
         status, _, err = run("info", FLIGHTS, "--format", "(i, j) -> (i : dense, j : compressed)")
         assert status == 2
         assert "has 2 modes, the tensor has 4" in err

@@ -125,6 +125,10 @@ class TestLabels:
         desired = project(self.model, self.new(["Oslo", "Bern"], [1.0, 4.0]), "month")
         np.testing.assert_array_equal(project(self.model, new, "month", unknown="drop"), desired)
 
+    def test_something_has_to_be_left(self):
+        with pytest.raises(ValueError, match="^X: none of its 2 entries has labels that the model knows"):
+            project(self.model, self.new(["Nice", "Lima"], [1.0, 2.0]), "month", unknown="drop")
+
     def test_modes_in_another_order_are_refused(self):
         new = self.new(["Oslo", "Bern", "Rome"], [1.0, 2.0, 4.0]).permute((1, 0))
         with pytest.raises(

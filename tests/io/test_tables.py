@@ -59,6 +59,14 @@ def test_nothing_between_quotes_is_no_value(tmp_path, missing):
     assert X.values.tolist() == [3, 1]
 
 
+def test_times_with_an_offset_are_the_same_by_file_and_by_frame(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("when\n2024-05-03T23:30:00-05:00\n2024-05-03T23:30:00+02:00\n")
+    modes = [gpualto.bins.time("when", "hour")]
+    for X in (read_table(path, modes), Tensor.from_dataframe(pd.read_csv(path), modes)):
+        assert X.labels[0].entries == ("2024-05-03 23h",)
+
+
 def test_columns_with_both_kinds_of_no_value(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('k,n,id\na,10,18446744073709551617\nb,"",18446744073709551618\nc,NA,""\nd,7,3\n')

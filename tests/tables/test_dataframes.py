@@ -209,6 +209,10 @@ class TestErrors:
         with pytest.raises(ValueError, match="column 'a': expected an array or a list, got"):
             Tensor.from_dataframe({"a": column}, ["a"])
 
+    def test_a_series_is_no_table(self):
+        with pytest.raises(ValueError, match=r"^df: is a single column; .* reset_index\(\)"):
+            Tensor.from_dataframe(pd.DataFrame({"a": [1, 1]}).groupby("a").size(), ["a"])
+
     def test_integers_that_arrow_has_no_type_for(self):
         with pytest.raises(ValueError, match="df: pyarrow cannot convert it"):
             Tensor.from_dataframe(pd.DataFrame({"a": [2**70, 1]}, dtype=object), ["a"])
