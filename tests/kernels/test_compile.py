@@ -15,7 +15,7 @@ REGISTERS = {
     "delinearize": 64,
     "segment_intervals": 72,
     "invert_gram": 80,
-    "sum_runs": 48,
+    "sum_runs": 64,
     "mttkrp_atomic": 72,
     "mttkrp_staged": 72,
     "mttkrp_deterministic": 112,
