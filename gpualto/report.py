@@ -19,7 +19,6 @@ import numpy as np
 from gpualto.decomposition.model import CPModel, require_cp_model
 from gpualto.decomposition.words import amount, components_text, sentences, share
 from gpualto.io.files import replacing
-from gpualto.labels import check_same
 from gpualto.ops.model_values import model_values
 from gpualto.plot import plot_column, plot_fit
 from gpualto.plot.figures import quiet_about_glyphs, shorten
@@ -104,9 +103,7 @@ def render(model: CPModel, X: Tensor | None, title: str, details: Mapping[str, o
         sections.append(_section("Fit", _picture(plot_fit(model), "The fit after each sweep")))
     if X is not None:
         require_tensor(X)
-        if X.shape != model.shape:
-            raise ValueError(f"X: has shape {X.shape}, the model {model.shape}")
-        check_same(X.labels, model.labels)
+        model.check_describes(X)
         X = X.to_device("cpu")
         sections += [_section("What it misses", _surprises(model, X)), _section("Data", _data(X))]
     return Template(_template()).substitute(

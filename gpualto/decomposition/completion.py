@@ -25,8 +25,6 @@ from gpualto.profiling import annotate
 from gpualto.tensor import Tensor, require_tensor
 
 HELD_OUT_ERROR = "held-out RMSE"
-_ERROR = "RMSE"
-"""The measure of the error at what is stored, which these models alone have."""
 
 _COLUMNS = 64
 """Columns of products that are formed at a time."""
@@ -177,7 +175,7 @@ def _sweeps(
         squared = _squared_error(X, model)
         penalty = l2 * sum(float(xp.square(factor).sum(dtype=np.float64)) for factor in factors)
         objective = squared / scale**2 + penalty
-        measures = {_ERROR: (squared / whole) ** 0.5, "objective": objective}
+        measures = {"RMSE": (squared / whole) ** 0.5, "objective": objective}
         score = -objective
         if held_out is not None:
             score = -((_squared_error(held_out, model) / max(held_out.nnz, 1)) ** 0.5)

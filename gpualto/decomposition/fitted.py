@@ -97,6 +97,13 @@ class Fitted(ABC):
     def _values(self, rows: list[Array]) -> Array:
         """Return the values that rows of the factors, as many of each, stand for."""
 
+    def check_describes(self, X: AnyTensor) -> None:
+        """Raise unless a tensor has the shape of the model, and no other labels."""
+        require_any_tensor(X)
+        if X.shape != self.shape:
+            raise ValueError(f"X: has shape {X.shape}, the model {self.shape}")
+        check_same(X.labels, self.labels)
+
     def residuals(self, X: AnyTensor) -> Array:
         """Return the values of a tensor's entries less those of the model, in stored order.
 
@@ -115,10 +122,7 @@ class Fitted(ABC):
         >>> CPModel(None, [[[1.0], [2.0]], [[3.0], [4.0]]]).residuals(X)
         array([1., 1.])
         """
-        require_any_tensor(X)
-        if X.shape != self.shape:
-            raise ValueError(f"X: has shape {X.shape}, the model {self.shape}")
-        check_same(X.labels, self.labels)
+        self.check_describes(X)
         return X.entries()[1] - self._values_of(X)
 
     def _values_of(self, X: AnyTensor) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -124,7 +125,8 @@ def _sweeps(
 ) -> Iterator[Sweep[CPModel]]:
     """Yield the model after each sweep, without end."""
     xp = array_module(X.values)
-    unit = _unit(X)
+    total = float(X.values.sum(dtype=np.float64))
+    unit = _unit(total / max(X.nnz, 1))
     X = X.with_values(X.values / X.dtype.type(unit)) if unit != 1 else X
     norm = X.norm()
     weights, factors = _stochastic(start)
@@ -146,16 +148,15 @@ def _sweeps(
                 scaled = scaled * ratio
             ratios[mode] = ratio
             factors[mode], weights = _share_out(scaled)
-        yield _sweep(X, norm, weights, factors, float(xp.stack(violations).max()), unit)
+        sweep = _sweep(X, norm, weights, factors, float(xp.stack(violations).max()))
+        yield sweep if unit == 1 else _in_units_of_data(sweep, unit, total)
 
 
-def _unit(X: Tensor) -> float:
+def _unit(mean: float) -> float:
     """Return what is counted as one: counts themselves, of smaller values about their mean.
 
     The limits of the method, what is near zero and how far to lift, are made for counts.
     """
-    total = float(X.values.sum(dtype=np.float64))
-    mean = total / max(X.nnz, 1)
     return 2.0 ** math.floor(math.log2(mean)) if 0 < mean < 1 else 1.0
 
 
@@ -198,19 +199,24 @@ def _share_out(factor: Array) -> tuple[Array, Array]:
     return np.where(sums > 0, factor / divisors, factor.dtype.type(uniform)), sums
 
 
-def _sweep(
-    X: Tensor, norm: float, weights: Array, factors: list[Array], violation: float, unit: float
-) -> Sweep[CPModel]:
-    """Measure what a sweep has reached, in units of the data; one pass over the nonzeros."""
+def _in_units_of_data(sweep: Sweep[CPModel], unit: float, total: float) -> Sweep[CPModel]:
+    """Return a sweep over data in a unit as one over the data, whose sum is `total`."""
+    model = replace(sweep.model, weights=sweep.model.weights * unit)
+    log_likelihood = unit * sweep.measures["log-likelihood"] + math.log(unit) * total
+    measures = {**sweep.measures, "log-likelihood": log_likelihood}
+    return replace(sweep, model=model, measures=measures, score=log_likelihood)
+
+
+def _sweep(X: Tensor, norm: float, weights: Array, factors: list[Array], violation: float) -> Sweep[CPModel]:
+    """Measure what a sweep has reached; one pass over the nonzeros."""
     with annotate("fit"):
         values = model_values(X, CPModel(weights, tuple(factors)))
         log_likelihood, inner = _sums(X.values, values)
         squared = float(weights @ hadamard(gram(factor) for factor in factors) @ weights)
         fit = fit_of(norm, squared, inner)
         log_likelihood -= float(weights.sum())
-        log_likelihood = unit * (log_likelihood + math.log(unit) * float(X.values.sum(dtype=np.float64)))
     measures = {"log-likelihood": log_likelihood, "KKT violation": violation}
-    model = CPModel(weights * unit, tuple(factors))
+    model = CPModel(weights, tuple(factors))
     return Sweep(model, fit, measures, score=log_likelihood, violation=violation)
 
 

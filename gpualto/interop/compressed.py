@@ -10,7 +10,7 @@ from gpualto.format.expressions import Quotient
 from gpualto.format.format import Format
 from gpualto.format.storage import LevelArrays, StoredTensor
 
-_MATRIX_MODES = 2
+MATRIX_MODES = 2
 
 Block = tuple[int, int] | None
 """Rows and columns of the dense blocks of a format, None for one without."""
@@ -24,7 +24,7 @@ def matrix_kind(format: Format) -> str | None:
     >>> matrix_kind(named.BSR(2, 3)), matrix_kind(named.DCSR())
     ('bsr', None)
     """
-    if format.ndim != _MATRIX_MODES:
+    if format.ndim != MATRIX_MODES:
         return None
     kinds = {named.CSR(): "csr", named.CSC(): "csc", named.DIA(): "dia", named.COO(2): "coo"}
     block = block_of(format)
@@ -42,7 +42,7 @@ def block_of(format: Format) -> Block:
     ((2, 3), None)
     """
     divisors = [e.divisor for e in format.expressions if isinstance(e, Quotient)]
-    if format.ndim != _MATRIX_MODES or len(divisors) != _MATRIX_MODES:
+    if format.ndim != MATRIX_MODES or len(divisors) != MATRIX_MODES:
         return None
     first, second = divisors
     if format == named.BSR(first, second):

@@ -13,6 +13,7 @@ from gpualto.encoding import AltoEncoding
 from gpualto.format import named
 from gpualto.format.storage import LevelArrays, StoredTensor
 from gpualto.interop.compressed import (
+    MATRIX_MODES,
     block_of,
     check_indices,
     compressed,
@@ -23,7 +24,6 @@ from gpualto.interop.compressed import (
 from gpualto.ordering import group
 from gpualto.tensor import AnyTensor, Tensor
 
-_MATRIX_MODES = 2
 _INT32 = 2**31
 
 # To SciPy ---------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def to_scipy(X: AnyTensor) -> Any:
             return made
     if X.ndim == 0:
         raise ValueError("X: has no modes, and SciPy's arrays have at least one")
-    if X.ndim != _MATRIX_MODES and array_module(X.values) is not np:
+    if X.ndim != MATRIX_MODES and array_module(X.values) is not np:
         raise ValueError(f"X: has {X.ndim} modes, and cupyx has matrices only; move it to the CPU first")
     coords, values = X.entries()
     return _constructor(X, "coo")((values.copy(), tuple(coords)), shape=X.shape)
@@ -107,7 +107,7 @@ def from_scipy(array: Any) -> AnyTensor:
     CSR, CSC, BSR and DIA stay what they are, those of ``cupyx`` on the device; all others become ALTO.
     """
     kind = array.format
-    if len(array.shape) != _MATRIX_MODES:
+    if len(array.shape) != MATRIX_MODES:
         return Tensor.from_scipy(array)
     if kind in ("csr", "csc", "bsr"):
         return _from_compressed(array, kind)

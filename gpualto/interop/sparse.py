@@ -6,11 +6,10 @@ from typing import Any
 
 from gpualto._optional import require
 from gpualto.format.storage import StoredTensor
-from gpualto.interop.compressed import matrix_kind
+from gpualto.interop.compressed import MATRIX_MODES, matrix_kind
 from gpualto.interop.scipy import from_scipy, to_scipy
 from gpualto.tensor import AnyTensor, Tensor
 
-_MATRIX_MODES = 2
 _COMPRESSED_AXES = {"csr": [0], "csc": [1]}
 
 
@@ -39,7 +38,7 @@ def from_sparse(array: Any) -> AnyTensor:
     """
     if array.fill_value != 0:
         raise ValueError(f"array: what is not stored counts as {array.fill_value}, and here it is zero")
-    if type(array).__name__ == "GCXS" and array.ndim == _MATRIX_MODES:
+    if type(array).__name__ == "GCXS" and array.ndim == MATRIX_MODES:
         return from_scipy(array.to_scipy_sparse())
     coo = array.asformat("coo")
     return Tensor.from_coo(coo.coords, coo.data, coo.shape)

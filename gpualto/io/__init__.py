@@ -122,16 +122,12 @@ def _write_text(path: Path, X: Tensor, index_base: int) -> None:
         write_tns(files.enter_context(replacing(path)), X, index_base)
         for file, text in maps.items():
             files.enter_context(replacing(file)).write(text)
-    if any(is_tns(other) and stem(other) == stem(path) and other != path for other in path.parent.iterdir()):
+    others = (file for file in path.parent.iterdir() if split_suffix(file)[0] == ".tns" and file != path)
+    if any(stem(other) == stem(path) for other in others):
         return  # the labels are those of another file too
     for file, _, _ in list(maps_of(path)):
         if file not in maps:
             file.unlink()
-
-
-def is_tns(path: Path) -> bool:
-    """Tell by its suffix whether a file holds a tensor as text."""
-    return split_suffix(path)[0] == ".tns"
 
 
 def _has_tensor(path: Path) -> bool:

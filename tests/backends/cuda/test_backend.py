@@ -311,44 +311,6 @@ class TestPlan:
             stream.synchronize()
             np.testing.assert_allclose(out.get(), scale * X.mttkrp(factors, 1), rtol=1e-9)
 
-    @pytest.mark.parametrize("large", [1e17, np.inf])
-    def test_duplicates_do_not_change_other_entries(self, cupy, large):
-        coords, values = cupy.asarray([[0, 1, 2, 3, 3]]), cupy.asarray([large, 1.0, 2.0, 3.0, 3.0])
-        assert to_host(gpualto.Tensor.from_coo(coords, values)).values.tolist() == [large, 1, 2, 6]
-
-    def test_single_values(self, cupy):
-        X = random_tensor(0, (4, 5, 6), 30)
-        there = X.to_device("cuda")
-        for cell in ((0, 0, 0), tuple(X.coords[:, 3].tolist()), (3, 4, 5)):
-            assert there[cell] == X[cell]
-
-    def test_tensors_of_zeros(self, cupy):
-        zeros = gpualto.Tensor.from_coo([[0, 1], [2, 3]], [0.0, 0.0], (3, 4)).to_device("cuda")
-        empty = gpualto.Tensor.from_coo([[], []], [], (3, 4)).to_device("cuda")
-        for X in (zeros, empty):
-            assert X.norm() == 0
-            model = gpualto.cp_als(X, 2, random_state=0)
-            assert (model.fit, model.weights.get().tolist()) == (1.0, [0.0, 0.0])
-
-    def test_ttm_sums_each_fiber_by_itself(self, cupy):
-        X = random_tensor(0, (50, 40, 30), 5000, np.float32)
-        matrix = np.random.default_rng(0).random((70, 40), np.float32)
-        there = X.to_device("cuda").ttm(cupy.asarray(matrix), 1)
-        np.testing.assert_allclose(to_host(there).todense(), X.ttm(matrix, 1).todense(), rtol=1e-5, atol=1e-5)
-
-    def test_a_tensor_of_another_device_than_the_current_one(self, standin_cupy, monkeypatch):
-        X = random_tensor(0, (4, 5), 8).to_device("cuda")
-        monkeypatch.setattr(standin.ndarray, "device", SimpleNamespace(id=1))
-        calls = [
-            lambda: X.mttkrp([standin_cupy.ones((n, 2)) for n in X.shape], 0),
-            lambda: gpualto.Tensor.from_coo(X.coords, X.values, X.shape),
-        ]
-        for call in calls:
-            with pytest.raises(
-                ValueError, match=r"^X: is on cuda:1 and the current device is cuda:0; work in"
-            ):
-                call()
-
     def test_an_empty_tensor(self, cupy):
         X = gpualto.Tensor.from_coo(cupy.zeros((2, 0), np.int64), cupy.zeros(0), (2, 3))
         plan = gpualto.plan_mttkrp(X, 2)
