@@ -305,6 +305,10 @@ def _number(column: Column, parents: _Places, xp: ModuleType) -> tuple[Array, Ar
 def _offsets(parent: Array, count: int, xp: ModuleType) -> Array:
     """Return where each parent's places begin among places sorted by parent, and the end of the last."""
     pos = xp.zeros(count + 1, np.int64)
+    if xp is np:
+        np.cumsum(np.bincount(parent, minlength=count), out=pos[1:])
+        return pos
+    # CuPy's bincount overflows beyond two million bins before version 14.2.
     starts = changes(parent).nonzero()[0]
     ends = xp.concatenate([starts[1:], xp.full(1, parent.size)])[: starts.size]
     pos[parent[starts] + 1] = ends - starts
